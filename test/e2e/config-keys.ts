@@ -23,6 +23,12 @@ const itemsOf = async (desk: Desk, path: string): Promise<readonly Item[]> =>
   ((await desk.ask(path)).json.items ?? []) as readonly Item[];
 
 const LOOK = "look it up";
+const TWO_MODELS = {
+  default: "local/big",
+  providers: {
+    local: { api: "openai-completions", baseUrl: "http://127.0.0.1:1/v1", models: [{ id: "big" }, { id: "small" }] },
+  },
+};
 
 /** The model calls a tool for each message but those of its children, and then ends. */
 function calls(desk: Desk, name: string, input: Record<string, unknown> = {}): void {
@@ -945,6 +951,74 @@ export const ROWS: readonly Row[] = [
       calls(desk, "write", { path: "a.txt", content: "x".repeat(101) });
       await desk.api("write it", someone());
       expect(resultText(desk)).toContain("of 100 bytes");
+    },
+  },
+  {
+    keys: ["profiles.<name>.memory.days", "profiles.<name>.memory.main"],
+    async effect(desk) {
+      const notes = join(desk.home, "workspace", "memory");
+      mkdirSync(notes, { recursive: true });
+      writeFileSync(join(desk.home, "workspace", "MEMORY.md"), "the long note");
+      for (const day of [1, 2, 3]) writeFileSync(join(notes, `2026-01-0${day}.md`), `note of day ${day}`);
+      const seen = async (memory: object) => {
+        await desk.reload({ profiles: { main: { memory } } });
+        await desk.ask("/v1/chat/completions", {
+          body: { model: "main", messages: [{ role: "user", content: "hello" }] },
+        });
+        const { system } = lastRequest(desk);
+        return ["the long note", "note of day 1", "note of day 2", "note of day 3"].filter((one) =>
+          system.includes(one),
+        );
+      };
+      expect(await seen({})).toEqual(["the long note"]);
+      expect(await seen({ main: false, days: 2 })).toEqual(["note of day 2", "note of day 3"]);
+    },
+  },
+  {
+    keys: ["queue.dedupe"],
+    async effect(desk) {
+      const states = async (dedupe: string) => {
+        const user = someone();
+        await desk.reload({ queue: { mode: "collect", debounceMs: 0, dedupe } });
+        const waiting = hold(desk);
+        await desk.write("zero", user);
+        await desk.until(() => waiting.held === 1);
+        for (const _ of [1, 2]) await desk.write(`same of ${user}`, user, { messageId: undefined });
+        waiting.release();
+        await desk.until(() => desk.heard(`same of ${user}`).length > 0);
+        await desk.rest();
+        return JSON.stringify(desk.heard(`same of ${user}`).at(-1)?.messages).split(`same of ${user}`).length - 1;
+      };
+      expect([await states("none"), await states("prompt")]).toEqual([2, 1]);
+    },
+  },
+  {
+    keys: ["subagents.model", "subagents.thinking"],
+    async effect(desk) {
+      await desk.reload({ subagents: { model: "local/small", thinking: "high" }, models: TWO_MODELS });
+      await resultOf(desk, "sessions_spawn", { task: LOOK });
+      await desk.until(() => desk.heard(LOOK).some(({ model }) => model === "local/small"));
+      const child = desk.requests.findLast(({ model }) => model === "local/small");
+      expect(child).toMatchObject({ model: "local/small", thinking: "high" });
+    },
+  },
+  {
+    keys: ["cron.missed"],
+    async effect(desk) {
+      const runs = async (missed: string) => {
+        await desk.reload({ ...quiet, cron: { missed } });
+        const schedule = { kind: "every", everyMs: HOUR };
+        const payload = { kind: "agentTurn", message: "tick", deliver: false };
+        const { json } = await desk.ask("/api/cron", {
+          body: { name: missed, schedule, sessionTarget: "isolated", payload },
+        });
+        desk.clock.jump(3 * HOUR + 30 * MINUTE);
+        await desk.pass(2 * MINUTE);
+        const slots = await itemsOf(desk, `/api/cron/${String(json.id)}/runs`);
+        await desk.ask(`/api/cron/${String(json.id)}`, { method: "DELETE" });
+        return slots.filter(({ status }) => status === "fired").length;
+      };
+      expect([await runs("skip"), await runs("once"), await runs("all")]).toEqual([0, 1, 3]);
     },
   },
 ];
