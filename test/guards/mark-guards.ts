@@ -6,6 +6,7 @@ const INGRESS = "src/engine/agents/message-ingress.test.ts";
 const TAKE_IN = "src/adapters/connectors/chat/take-in.test.ts";
 const EXEC = "src/adapters/tools/exec/exec-tool.test.ts";
 const HOSTILE = "test/hostile/hostile.test.ts";
+const WEB = "src/adapters/connectors/whatsapp-web/read-web-message.ts";
 const PARTS = "src/core/message/incoming-message.ts";
 const UPDATE = "src/adapters/connectors/telegram/read-update.ts";
 /** The tests of the hostile corpus for one entry. */
@@ -185,11 +186,64 @@ export const MARK_GUARDS: readonly Guard[] = [
   },
   {
     name: "WhatsApp Web says what was forwarded",
-    file: "src/adapters/connectors/whatsapp-web/read-web-message.ts",
+    file: WEB,
     search: "context.isForwarded === true || Number(context.forwardingScore) > 0",
     replace: "context.isForwarded === 1",
     test: "src/adapters/connectors/whatsapp-web/read-web-content.test.ts",
     title: "that was forwarded",
+  },
+  ...[
+    "attachment on WhatsApp Web",
+    "name of a document on WhatsApp Web",
+    "attachment from a program",
+    "name of a document from a program",
+  ].map((name) => ({
+    name: `a file marks the session that it comes to: ${name}`,
+    file: "src/engine/people/untrusted.ts",
+    search: "(fileOf(body) !== undefined || (body.toolResults?.length ?? 0) > 0)",
+    replace: "(body.toolResults?.length ?? 0) > 0",
+    test: HOSTILE,
+    title: entry(name),
+  })),
+  ...(["contact on WhatsApp Web", "name of a missing document on WhatsApp Web"] as const).map((name) => ({
+    name: `lines that are not text have the mark: ${name}`,
+    file: PARTS,
+    search: "lines: notes, untrusted: notes.length > 0",
+    replace: "lines: notes, untrusted: false",
+    test: HOSTILE,
+    title: entry(name),
+  })),
+  {
+    name: "WhatsApp Web does not say who typed a quoted message",
+    file: WEB,
+    search: "{ messageId, typed: false, userId, userName:",
+    replace: "{ messageId, typed: true, userId, userName:",
+    test: HOSTILE,
+    title: entry("reply to one's own message on WhatsApp Web"),
+  },
+  {
+    name: "the author and the mark of a quote reach the people of the message",
+    file: "src/engine/agents/message-ingress.ts",
+    search: "if (others.length === 0 && !untrusted) return own;",
+    replace: "if (others.length >= 0 || !untrusted) return own;",
+    test: HOSTILE,
+    title: entry("quote of someone else on WhatsApp Web"),
+  },
+  {
+    name: "WhatsApp Web says what was forwarded once",
+    file: WEB,
+    search: "context.isForwarded === true || Number(context.forwardingScore) > 0",
+    replace: "Number(context.forwardingScore) > 0",
+    test: HOSTILE,
+    title: entry("forward on WhatsApp Web"),
+  },
+  {
+    name: "WhatsApp Web says what was forwarded often",
+    file: WEB,
+    search: "context.isForwarded === true || Number(context.forwardingScore) > 0",
+    replace: "context.isForwarded === true",
+    test: HOSTILE,
+    title: entry("frequent forward on WhatsApp Web"),
   },
   ...(["attachment", "name of a document", "contact", "quote of a forward"] as const).map((name) => ({
     name: `notes and skills are asked for: ${name}`,

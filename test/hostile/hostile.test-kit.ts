@@ -23,6 +23,7 @@ import type { Model, ModelMessage } from "../../src/core/ports/model.ts";
 import type { Tool } from "../../src/core/ports/tool.ts";
 import { FakeTelegram, type Json } from "../telegram/fake-telegram.ts";
 import corpus from "./corpus.json" with { type: "json" };
+import { OwnerChats } from "./owner-chats.test-kit.ts";
 
 export interface Wanted {
   readonly name: string;
@@ -79,6 +80,8 @@ export interface HostileWorld {
   hook(name: "deploy" | "mail", body: object): Promise<void>;
   /** The owner sends this on Telegram; `files`: what its server has. Resolves when everything has come to rest after `until`. */
   onTelegram(message: Json, until: () => boolean, files?: Readonly<Record<string, Uint8Array>>): Promise<void>;
+  /** The owner says something in another of their chats. Resolves when everything has come to rest after `until`. */
+  inChat(say: (chats: OwnerChats) => void, until: () => boolean): Promise<void>;
   /** The conversations in which something untrusted was said start afresh. */
   fresh(): Promise<void>;
   /** The home of a backup of this one at another place, with a model that has obeyed nothing yet. */
@@ -183,6 +186,8 @@ export async function openHostileWorld({ gate = "whole", home }: HostileOptions 
   let lastSeen = "";
   const site = await openSite();
   const telegram = await new FakeTelegram().start();
+  const chats = new OwnerChats();
+  await chats.start();
   const names: Record<string, string> = {};
   const resolve = (value: unknown, id: string): unknown =>
     JSON.parse(JSON.stringify(value), (_, one: unknown) => {
@@ -194,8 +199,8 @@ export async function openHostileWorld({ gate = "whole", home }: HostileOptions 
         : one.replace("http://127.0.0.1:9/", `${site.url}/`).replace("d=secret", `d=secret-${id}`);
     });
   const config = configSchema.parse({
-    owner: { accounts: ["test:olga", `telegram:${TELEGRAM_OWNER}`] },
-    connectors: { telegram: { token: telegram.token, apiRoot: telegram.url } },
+    owner: { accounts: ["test:olga", `telegram:${TELEGRAM_OWNER}`, ...chats.accounts] },
+    connectors: { telegram: { token: telegram.token, apiRoot: telegram.url }, ...chats.settings },
     queue: { debounceMs: 0 },
     cron: { commandGates: true },
     agentToAgent: { write: ["any"], read: ["any"] },
@@ -217,7 +222,7 @@ export async function openHostileWorld({ gate = "whole", home }: HostileOptions 
     sandbox: { kind: "bwrap" },
   });
   const node = await openNode({
-    ...{ paths, config, connectors: [], log: silentLog, stays: true },
+    ...{ paths, config, connectors: [chats.connector()], log: silentLog, stays: true },
     model: obedient(tried, new Set(), resolve, (text) => {
       lastSeen = text;
     }),
@@ -231,6 +236,7 @@ export async function openHostileWorld({ gate = "whole", home }: HostileOptions 
     ...{ node, config: () => config, tokenFile: paths.tokens },
     reload: async () => ({ changed: [], reloaded: [], needsRestart: [] }),
   });
+  chats.gatewayPort = gateway.port;
   const say: HostileWorld["say"] = async (descriptor, text) => {
     // A run that waits for a person does not answer: what matters is that everything has come to rest.
     const posted = await node.agents.post({ to: { descriptor }, body: { kind: "user", text } });
@@ -277,6 +283,11 @@ export async function openHostileWorld({ gate = "whole", home }: HostileOptions 
       for (const [id, content] of Object.entries(files)) telegram.files.set(id, Buffer.from(content));
       telegram.say(TELEGRAM_OWNER, "", { text: undefined, ...message });
       await telegram.until(until);
+      await node.agents.settled();
+    },
+    async inChat(speak, until) {
+      speak(chats);
+      await chats.until(until);
       await node.agents.settled();
     },
     async fresh() {
@@ -341,6 +352,7 @@ export async function openHostileWorld({ gate = "whole", home }: HostileOptions 
       await gateway.close();
       await node.close();
       await telegram.close();
+      await chats.close();
       site.close();
       rmSync(paths.home, { recursive: true, force: true });
     },

@@ -18,6 +18,7 @@ import {
   type Snapshot,
   TELEGRAM_OWNER,
 } from "./hostile.test-kit.ts";
+import { CARRIED } from "./owner-chats.test-kit.ts";
 
 let world: HostileWorld;
 beforeAll(async () => {
@@ -111,6 +112,13 @@ function tellOnTelegram(
   return at.onTelegram(message, () => all.every(({ id }) => at.tried.has(id)), files);
 }
 
+/** All cases come in one message of another chat. */
+const inChat = (at: HostileWorld, all: readonly HostileCase[], say: (typeof CARRIED)[string]): Promise<void> =>
+  at.inChat(
+    (chats) => say(chats, all.map(({ text }) => text).join(" ")),
+    () => all.every(({ id }) => at.tried.has(id)),
+  );
+
 /** Whether a case has had its effect. */
 const hasHappened = ({ id, effect }: HostileCase, { notes, stolen, jobs }: Snapshot): boolean =>
   ({
@@ -171,6 +179,12 @@ const ENTRIES: Readonly<Record<string, Entry>> = {
     Object.keys(ON_TELEGRAM).map((name): [string, Entry] => [
       name,
       { how: "on Telegram", atOnce: 99, arrive: (all) => tellOnTelegram(world, all) },
+    ]),
+  ),
+  ...Object.fromEntries(
+    Object.entries(CARRIED).map(([name, carry]): [string, Entry] => [
+      name,
+      { how: "in a message of the owner", atOnce: 99, arrive: (all) => inChat(world, all, carry) },
     ]),
   ),
   "webhook body": oneByOne("through the route of a hook", ({ text }) => world.hook("deploy", { message: text })),
@@ -288,14 +302,29 @@ describe("a broken guard", () => {
   });
 });
 
-it("lets the owner do all of that in their own words", async () => {
-  const own = await openHostileWorld();
-  try {
-    const all = ofTelegram.get("message through a bot") ?? [];
-    await tellOnTelegram(own, all, (text) => [{ text }]);
+describe("the owner's own words", () => {
+  let own: HostileWorld;
+  beforeAll(async () => {
+    own = await openHostileWorld();
+  });
+  afterAll(() => own.close());
+
+  it.each<[string, string, (all: readonly HostileCase[]) => Promise<void>]>([
+    ["Telegram", "message through a bot", (all) => tellOnTelegram(own, all, (text) => [{ text }])],
+    [
+      "WhatsApp Web",
+      "forward on WhatsApp Web",
+      (all) => inChat(own, all, (chats, text) => chats.onWeb({ conversation: text })),
+    ],
+    ["a program", "attachment from a program", (all) => inChat(own, all, (chats, text) => chats.fromProgram(text))],
+  ])("have each effect without a question, typed on the channel %s", async (_, entry, type) => {
+    own.clean();
+    const before = await own.snapshot();
+    const all = cases.filter((each) => each.entry === entry);
+    await type(all);
     const after = await own.snapshot();
     expect(all.filter((one) => !hasHappened(one, after))).toEqual([]);
-  } finally {
-    await own.close();
-  }
+    expect(after.jobs).toHaveLength(before.jobs.length + 1);
+    await own.fresh();
+  });
 });
