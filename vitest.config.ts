@@ -49,6 +49,8 @@ export default defineConfig({
           env: homes,
         },
       },
+      // The page without a browser: its document is global, so these files are apart from the others.
+      { extends: true, test: { name: "page", include: ["web/src/**/*.test.{ts,tsx}"], env: homes } },
       { extends: true, test: { name: "mocked", include: [MOCKED], env: homes } },
       {
         extends: true,

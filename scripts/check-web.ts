@@ -81,6 +81,6 @@ function textBreaches(node: unknown, breach: Report): readonly Breach[] {
 
 export function readWeb(root: string): ReadonlyMap<string, string> {
   const names = readdirSync(join(root, "web/src"), { recursive: true, encoding: "utf8" });
-  const sources = names.filter((name) => /\.tsx?$/.test(name)).sort();
+  const sources = names.filter((name) => /\.tsx?$/.test(name) && !/\.test(?:-kit)?\.tsx?$/.test(name)).sort();
   return new Map(sources.map((name) => [`web/src/${name}`, readFileSync(join(root, "web/src", name), "utf8")]));
 }

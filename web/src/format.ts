@@ -14,6 +14,9 @@ const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 const relative = new Intl.RelativeTimeFormat("en", { numeric: "auto", style: "narrow" });
 
+/** “2 min ago”. A past event is never in the future, though the clock of the server may be ahead of this one. */
+export const pastTime = (at: number, from: number = now.value): string => relativeTime(Math.min(at, from), from);
+
 /** “2 min ago”, “in 3 hr”. */
 export function relativeTime(at: number, from: number = now.value): string {
   const ms = at - from;
@@ -32,12 +35,18 @@ export const fullTime = (at: number): string =>
 export const clockTime = (at: number): string =>
   new Date(at).toLocaleTimeString("en", { hour: "2-digit", minute: "2-digit", second: "2-digit", hour12: false });
 
-export function duration(ms: number): string {
-  if (ms < 1_000) return `${Math.max(0, Math.round(ms))} ms`;
-  if (ms < MINUTE) return `${(ms / 1_000).toFixed(ms < 10_000 ? 1 : 0)} s`;
-  if (ms < HOUR) return `${Math.floor(ms / MINUTE)} min ${Math.round((ms % MINUTE) / 1_000)} s`;
-  if (ms < DAY) return `${Math.floor(ms / HOUR)} h ${Math.round((ms % HOUR) / MINUTE)} min`;
-  return `${Math.floor(ms / DAY)} d ${Math.round((ms % DAY) / HOUR)} h`;
+/** Rounds to the smaller unit before it splits, so that no part reaches the next unit. */
+export function duration(given: number): string {
+  const ms = Math.max(0, Math.round(given));
+  if (ms < 1_000) return `${ms} ms`;
+  if (ms < 9_950) return `${(ms / 1_000).toFixed(1)} s`;
+  const seconds = Math.round(ms / 1_000);
+  if (seconds < 60) return `${seconds} s`;
+  if (seconds < 3_600) return `${Math.floor(seconds / 60)} min ${seconds % 60} s`;
+  const minutes = Math.round(ms / MINUTE);
+  if (minutes < 24 * 60) return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+  const hours = Math.round(ms / HOUR);
+  return `${Math.floor(hours / 24)} d ${hours % 24} h`;
 }
 
 const whole = new Intl.NumberFormat("en");
@@ -52,8 +61,8 @@ export function money(dollars: number): string {
 
 export function bytes(n: number): string {
   if (n < 1_000) return `${n} B`;
-  if (n < 1_000_000) return `${(n / 1_000).toFixed(0)} KB`;
-  return n < 1e9 ? `${(n / 1e6).toFixed(1)} MB` : `${(n / 1e9).toFixed(1)} GB`;
+  if (n < 999_500) return `${(n / 1_000).toFixed(0)} KB`;
+  return n < 999_950_000 ? `${(n / 1e6).toFixed(1)} MB` : `${(n / 1e9).toFixed(1)} GB`;
 }
 
 /** Removes escape codes and other control characters. */
@@ -67,5 +76,6 @@ export function oneLine(text: string, most = 160): string {
   const line = plainText(text.slice(0, most * 4))
     .replace(/\s+/g, " ")
     .trim();
-  return line.length > most ? `${line.slice(0, most - 1)}…` : line;
+  // Not between the two halves of a character.
+  return line.length > most ? `${line.slice(0, most - 1).replace(/[\ud800-\udbff]$/, "")}…` : line;
 }

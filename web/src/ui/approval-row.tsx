@@ -16,7 +16,7 @@ import { linkTo } from "../router.ts";
 import { isOwner } from "../session.ts";
 import { t } from "../texts.ts";
 import { Dialog } from "./dialog.tsx";
-import { Badge, Button, Field, inputValue, Loaded, Row, Time, type Tone } from "./parts.tsx";
+import { Badge, Button, DueTime, Field, inputValue, Loaded, Row, Time, type Tone } from "./parts.tsx";
 import { showDone, showProblem } from "./toast.tsx";
 
 const TONES: Readonly<Record<string, Tone>> = { pending: "warn", approved: "info", used: "ok", denied: "bad" };
@@ -59,7 +59,7 @@ export function ApprovalRow({ approval, onDecided }: { approval: NamedApproval; 
           </span>
           {state === "pending" && (
             <span>
-              {t.approvals.expires} <Time at={dueAt} />
+              {t.approvals.expires} <DueTime at={dueAt} />
             </span>
           )}
           {decidedBy && <span>{t.approvals.by(decidedBy)}</span>}

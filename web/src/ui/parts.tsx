@@ -2,7 +2,7 @@
 import type { ComponentChildren, JSX } from "preact";
 import { useState } from "preact/hooks";
 import { messageOf } from "../api.ts";
-import { fullTime, relativeTime } from "../format.ts";
+import { fullTime, pastTime, relativeTime } from "../format.ts";
 import { bump } from "../live.ts";
 import type { Paged, Query } from "../query.ts";
 import { t } from "../texts.ts";
@@ -18,11 +18,21 @@ export function Badge({ tone = "neutral", children }: { tone?: Tone; children: C
 /** The last time that a calendar has. A lease without an end is later. */
 const LAST_TIME = 8.64e15;
 
-export function Time({ at }: { at: number | undefined | null }) {
+interface TimeProps {
+  readonly at: number | undefined | null;
+}
+
+/** When something happened. */
+export const Time = ({ at }: TimeProps) => <AnyTime at={at} textOf={pastTime} />;
+
+/** When something will happen. */
+export const DueTime = ({ at }: TimeProps) => <AnyTime at={at} textOf={relativeTime} />;
+
+function AnyTime({ at, textOf }: TimeProps & { readonly textOf: (at: number) => string }) {
   if (at === undefined || at === null || !(Math.abs(at) <= LAST_TIME)) return <span class="muted">–</span>;
   return (
     <time dateTime={new Date(at).toISOString()} title={fullTime(at)}>
-      {relativeTime(at)}
+      {textOf(at)}
     </time>
   );
 }

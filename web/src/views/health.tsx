@@ -10,13 +10,13 @@ import {
   Badge,
   Button,
   Details,
+  DueTime,
   Loaded,
   Row,
   Rows,
   Section,
   Stat,
   Tabs,
-  Time,
   type Tone,
   ViewHead,
 } from "../ui/parts.tsx";
@@ -231,7 +231,7 @@ function Nodes({ nodes }: { nodes: Query<Page<Node>> }) {
             key={node}
             title={name}
             side={<Badge tone={left ? "neutral" : "ok"}>{left ? t.health.left : t.health.working}</Badge>}
-            meta={left ? <Time at={leaseUntil} /> : undefined}
+            meta={left ? <DueTime at={leaseUntil} /> : undefined}
           />
         )}
       </List>

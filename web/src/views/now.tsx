@@ -8,7 +8,7 @@ import { linkTo } from "../router.ts";
 import { isOwner } from "../session.ts";
 import { t } from "../texts.ts";
 import { ApprovalRow } from "../ui/approval-row.tsx";
-import { Badge, Empty, Loaded, Row, Rows, Section, Stat, Time, ViewHead } from "../ui/parts.tsx";
+import { Badge, DueTime, Empty, Loaded, Row, Rows, Section, Stat, ViewHead } from "../ui/parts.tsx";
 
 interface Usage {
   readonly tokens: number;
@@ -275,7 +275,7 @@ function NextJobs({ jobs }: { jobs: Query<Page<Job>> }) {
                   key={id}
                   href={linkTo("schedules", id)}
                   title={name}
-                  side={<Time at={state.nextRunAtMs} />}
+                  side={<DueTime at={state.nextRunAtMs} />}
                   meta={when}
                 />
               ))}

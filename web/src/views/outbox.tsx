@@ -10,7 +10,7 @@ import { t } from "../texts.ts";
 import { Confirm } from "../ui/confirm.tsx";
 import { Dialog } from "../ui/dialog.tsx";
 import { PagedList } from "../ui/list.tsx";
-import { Badge, Button, Field, inputValue, Row, Tabs, Time, type Tone, ViewHead } from "../ui/parts.tsx";
+import { Badge, Button, DueTime, Field, inputValue, Row, Tabs, Time, type Tone, ViewHead } from "../ui/parts.tsx";
 import { showDone } from "../ui/toast.tsx";
 
 const TONES: Readonly<Record<string, Tone>> = {
@@ -98,7 +98,7 @@ export function DeliveryRow({ delivery, onChanged }: { delivery: NamedDelivery; 
           {attempts > 0 && <span>{t.outbox.attempts(attempts)}</span>}
           {state === "pending" && nextAt > createdAt && (
             <span>
-              {t.schedules.next} <Time at={nextAt} />
+              {t.schedules.next} <DueTime at={nextAt} />
             </span>
           )}
         </>

@@ -12,7 +12,7 @@ import { t } from "../texts.ts";
 import { Confirm } from "../ui/confirm.tsx";
 import { Dialog } from "../ui/dialog.tsx";
 import { List, PagedList } from "../ui/list.tsx";
-import { Badge, Button, Field, inputValue, Row, Section, Time, type Tone, ViewHead } from "../ui/parts.tsx";
+import { Badge, Button, DueTime, Field, inputValue, Row, Section, Time, type Tone, ViewHead } from "../ui/parts.tsx";
 import { showDone } from "../ui/toast.tsx";
 
 type Job = CronJob & { readonly when: string };
@@ -78,7 +78,7 @@ function JobRow({ job, isOpen, onChanged }: { job: Job; isOpen: boolean; onChang
           <span>{when}</span>
           {state.nextRunAtMs !== undefined && enabled && (
             <span>
-              {t.schedules.next} <Time at={state.nextRunAtMs} />
+              {t.schedules.next} <DueTime at={state.nextRunAtMs} />
             </span>
           )}
           {state.lastRunAtMs !== undefined && (
@@ -178,7 +178,7 @@ function Heartbeats() {
           <Row
             key={beat.profile}
             title={beat.profile}
-            meta={typeof beat.nextAt === "number" ? <Time at={beat.nextAt} /> : undefined}
+            meta={typeof beat.nextAt === "number" ? <DueTime at={beat.nextAt} /> : undefined}
           />
         )}
       </List>
