@@ -2,6 +2,7 @@
 import { ApiError, ConnectionLostError, EngineApi, httpTransport, QueueFullError } from "../../src/client-browser.ts";
 import { BASE } from "./base.ts";
 import { fetchAs, fetchWithLogin } from "./login.ts";
+import { t } from "./texts.ts";
 
 export const api = new EngineApi(httpTransport({ url: BASE, fetch: fetchWithLogin }));
 
@@ -17,10 +18,15 @@ export interface Page<Item, Cursor = string | number> {
 export const isSignedOut = (error: unknown): boolean =>
   error instanceof ApiError && (error.status === 401 || error.code === "too_many_failures");
 
+/** The server will refuse the same request again. */
+export const isRefused = (error: unknown): boolean =>
+  error instanceof ApiError && error.status < 500 && error.status !== 408 && error.status !== 429;
+
 export const isLost = (error: unknown): boolean => error instanceof ConnectionLostError;
 
 /** The message of an error, with its hint. */
 export function messageOf(error: unknown): string {
+  if (isLost(error)) return t.connection.noAnswer;
   if (error instanceof ApiError || error instanceof QueueFullError)
     return error.hint ? `${error.message} ${error.hint}` : error.message;
   return error instanceof Error ? error.message : String(error);

@@ -3,7 +3,7 @@
  * the stream continues after its last event. A hidden tab holds no connection and asks for nothing.
  */
 import { signal } from "@preact/signals";
-import { api, isSignedOut } from "./api.ts";
+import { api, isRefused, isSignedOut } from "./api.ts";
 import { signedOut } from "./session.ts";
 import { t } from "./texts.ts";
 
@@ -48,6 +48,7 @@ export function whileVisible(run: (signal: AbortSignal) => void, onPause?: () =>
     stop = undefined;
   };
   const onChange = (): void => {
+    clearTimeout(hiding);
     if (document.visibilityState === "visible") start();
     else {
       hiding = setTimeout(() => {
@@ -78,6 +79,11 @@ export function followServer(): () => void {
         last = id ?? last;
         bump();
       },
+      onConnection: (state) => {
+        // Reads again what failed while the engine was away.
+        if (state === "live" && connection.value === "lost") bump();
+        connection.value = state;
+      },
     });
     // Reads the changes since the tab was hidden.
     bump();
@@ -89,15 +95,15 @@ export interface Following {
   /** The id of the last event. */
   after(): string | undefined;
   onEvent(event: { id: string | undefined; type: string; data: Readonly<Record<string, unknown>> }): void;
-  /** The server has ended the stream or the connection is lost: it is opened again. */
-  onBreak?(): void;
+  /** The stream is open, or its connection is lost and is opened again. */
+  onConnection?(state: "live" | "lost"): void;
 }
 
-/** Reads a stream until the signal aborts, across restarts of the server. Must not reject. */
-export async function followEvents(path: string, { signal, after, onEvent, onBreak }: Following): Promise<void> {
+/** Reads a stream until the signal aborts or the server refuses it, across restarts of the server. Must not reject. */
+export async function followEvents(path: string, following: Following): Promise<void> {
+  const { signal, after, onEvent } = following;
   const onConnection = (state: "open" | "lost"): void => {
-    connection.value = state === "open" ? "live" : "lost";
-    if (state === "lost") onBreak?.();
+    if (!signal.aborted) following.onConnection?.(state === "open" ? "live" : "lost");
   };
   while (!signal.aborted) {
     try {
@@ -105,6 +111,7 @@ export async function followEvents(path: string, { signal, after, onEvent, onBre
     } catch (error) {
       if (signal.aborted) return;
       if (isSignedOut(error)) return signedOut(t.signIn.ended);
+      if (isRefused(error)) return;
     }
     if (signal.aborted) return;
     onConnection("lost");

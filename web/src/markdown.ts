@@ -42,8 +42,7 @@ purify.addHook("afterSanitizeAttributes", (node) => {
 function markOwnFile(node: Element, attribute: "href" | "src"): URL | undefined {
   const source = node.getAttribute(attribute) ?? "";
   const url = URL.canParse(source, BASE) ? new URL(source, `${BASE}/`) : undefined;
-  const [address = ""] = url?.href.split("?") ?? [];
-  const file = address.startsWith(FILES) ? /^([\w-]+)\/content$/.exec(address.slice(FILES.length))?.[1] : undefined;
+  const file = url && ownFile(url);
   if (file === undefined) return url;
   node.setAttribute("data-file", file);
   if (attribute === "src") node.removeAttribute(attribute);
@@ -51,6 +50,12 @@ function markOwnFile(node: Element, attribute: "href" | "src"): URL | undefined 
 }
 
 const FILES = `${BASE}/api/files/`;
+
+/** The id of the file of this server that an address names. */
+export function ownFile({ href }: URL): string | undefined {
+  const [address = ""] = href.split("?");
+  return address.startsWith(FILES) ? /^([\w-]+)\/content$/.exec(address.slice(FILES.length))?.[1] : undefined;
+}
 
 /** An image of another server becomes a text that says so. */
 function keepOwnImage(image: Element): void {
@@ -65,9 +70,11 @@ function keepOwnImage(image: Element): void {
 /** Longer texts are shown plain: a browser takes too long to lay them out. */
 export const MAX_MARKDOWN = 40_000;
 
+/** Before the allow list. HTML that the text contains is shown as text. */
+export const htmlOf = (text: string): string => marked.parse(plainText(text), { async: false });
+
 export function renderMarkdown(text: string): DocumentFragment {
-  const html = marked.parse(plainText(text)) as string;
-  return purify.sanitize(html, {
+  return purify.sanitize(htmlOf(text), {
     ALLOWED_TAGS: TAGS,
     ALLOWED_ATTR: ATTRIBUTES,
     ALLOW_DATA_ATTR: false,

@@ -30,20 +30,20 @@ export function useQuery<T>(read: (signal: AbortSignal) => Promise<T>, options: 
   const [asked, setAsked] = useState(0);
   const reading = useRef(read);
   reading.current = read;
+  const reader = useRef<Reader>(undefined);
   const version = isLive ? changes.value : 0;
   useEffect(() => {
-    const stop = new AbortController();
     setState((before) => (before.key === key ? before : { key, isLoading: true }));
-    reading.current(stop.signal).then(
-      (data) => stop.signal.aborted || setState({ key, data, isLoading: false }),
-      (error) => {
-        if (stop.signal.aborted) return;
+    reader.current = readInTurn((signal) => reading.current(signal), {
+      onData: (data) => setState({ key, data, isLoading: false }),
+      onError(error) {
         if (isSignedOut(error)) return signedOut(t.signIn.ended);
         setState((before) => ({ ...before, key, error, isLoading: false }));
       },
-    );
-    return () => stop.abort();
-  }, [key, asked, version]);
+    });
+    return reader.current.stop;
+  }, [key]);
+  useEffect(() => reader.current?.ask(), [key, asked, version]);
   const reload = useCallback(() => setAsked((n) => n + 1), []);
   usePoll(pollMs, reload);
   const isCurrent = state.key === key;
@@ -53,6 +53,51 @@ export function useQuery<T>(read: (signal: AbortSignal) => Promise<T>, options: 
     isLoading: !isCurrent || state.isLoading,
     reload,
   };
+}
+
+interface Reader {
+  readonly ask: () => void;
+  readonly stop: () => void;
+}
+
+/** A read without an answer for this long gives way to the next one. */
+const STUCK_MS = 15_000;
+
+/** Reads one at a time: changes during a slow read cause one more after it, so that they neither cancel it nor pile up. */
+function readInTurn<T>(
+  read: (signal: AbortSignal) => Promise<T>,
+  { onData, onError }: { onData(data: T): void; onError(error: unknown): void },
+): Reader {
+  let current: { readonly stop: AbortController; readonly since: number } | undefined;
+  let isAskedAgain = false;
+  const start = (): void => {
+    const mine = { stop: new AbortController(), since: performance.now() };
+    current = mine;
+    isAskedAgain = false;
+    const settle = (show: () => void): void => {
+      if (current !== mine) return;
+      current = undefined;
+      show();
+      if (isAskedAgain) start();
+    };
+    read(mine.stop.signal).then(
+      (data) => settle(() => onData(data)),
+      (error) => settle(() => onError(error)),
+    );
+  };
+  const stop = (): void => {
+    current?.stop.abort();
+    current = undefined;
+  };
+  const ask = (): void => {
+    if (current && performance.now() - current.since < STUCK_MS) {
+      isAskedAgain = true;
+      return;
+    }
+    stop();
+    start();
+  };
+  return { ask, stop };
 }
 
 /** Reads again every `ms` milliseconds while the tab is visible. */
