@@ -8,6 +8,7 @@ import { api, TOKEN } from "../e2e/serving.ts";
 import { idsIn } from "../kit/find-ids.ts";
 import { needs } from "../kit/needs.ts";
 import { actionCases } from "./actions.cases.ts";
+import { awayCases } from "./away.cases.ts";
 import { codeUrl, openBrowser, openTab, signIn, storedIn } from "./browser.ts";
 import { connectionCases } from "./connection.cases.ts";
 import { done, openRoom, type Room } from "./room.ts";
@@ -237,6 +238,8 @@ describe("approvals", needs("chromium"), () => {
     const yes = (page: Page) => page.getByRole("button", { name: "Yes, once" });
     await Promise.all([yes(one).waitFor(), yes(two).waitFor()]);
     await two.route("**/api/approvals?*", (route) => route.abort());
+    // The view reads one at a time: after a read that failed, none is in progress that knows the answer.
+    await two.waitForEvent("requestfailed", (request) => request.url().includes("limit=50"));
     // A browser tells a tab in the background late what is on its screen.
     await one.bringToFront();
     await yes(one).click();
@@ -342,7 +345,7 @@ describe("inbox and outbox", needs("chromium"), () => {
     await page.getByRole("button", { name: "After this run" }).click();
     await field.fill("this one waits");
     await page.keyboard.press("Enter");
-    await page.locator(".sending").last().waitFor();
+    await page.locator(".chat-person", { hasText: "this one waits" }).getByText("waits for the run").waitFor();
     await show("inbox");
     await page.getByRole("list", { name: "Inbox" }).getByText("waits for the run").waitFor();
     await page.getByRole("button", { name: "Drop", exact: true }).click();
@@ -549,6 +552,7 @@ describe("people", needs("chromium"), () => {
 
 textCases(() => room);
 connectionCases(() => room);
+awayCases(() => room);
 
 describe("a guest", needs("chromium"), () => {
   it("signs in with an invitation and sees only what is the guest's", async () => {

@@ -3,12 +3,12 @@ import { Component } from "preact";
 import { useEffect } from "preact/hooks";
 import { useBadges } from "./badges.ts";
 import { followServer } from "./live.ts";
-import { route } from "./router.ts";
+import { linkTo, route } from "./router.ts";
 import { session } from "./session.ts";
 import { t } from "./texts.ts";
 import { Keys } from "./ui/keys.tsx";
 import { LazyView, type Loader, preload } from "./ui/lazy-view.tsx";
-import { Problem } from "./ui/parts.tsx";
+import { Empty, Problem } from "./ui/parts.tsx";
 import { Shell, titleOf } from "./ui/shell.tsx";
 import { Toasts } from "./ui/toast.tsx";
 import { Now } from "./views/now.tsx";
@@ -55,11 +55,20 @@ function SignedIn() {
   return (
     <Shell>
       <Keys />
-      <Guard key={view}>{load ? <LazyView load={load} /> : <Now />}</Guard>
+      <Guard key={view}>{load ? <LazyView load={load} /> : view === "now" ? <Now /> : <NoView />}</Guard>
       <Toasts />
     </Shell>
   );
 }
+
+const NoView = () => (
+  <Empty icon="alert" title={t.common.noViewTitle}>
+    <p>{t.common.noViewText}</p>
+    <a class="button primary" href={linkTo("now")}>
+      {t.common.toNow}
+    </a>
+  </Empty>
+);
 
 /** A view that fails does not take the others with it. */
 class Guard extends Component<{ children: preact.ComponentChildren }, { error?: unknown }> {

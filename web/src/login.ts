@@ -18,6 +18,11 @@ export function keepLogin(secret: string | null): void {
   }
 }
 
+/** Reads what another tab has stored. */
+export function readLogin(): void {
+  login = stored();
+}
+
 function stored(): string | null {
   try {
     return localStorage.getItem(KEY);

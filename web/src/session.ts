@@ -4,9 +4,11 @@
  */
 import { signal } from "@preact/signals";
 import { newKey } from "../../src/client-browser.ts";
-import { api, apiAs, isSignedOut, messageOf } from "./api.ts";
-import { keepLogin } from "./login.ts";
+import { api, apiAs, isLost, isSignedOut, messageOf } from "./api.ts";
+import { forgetDrafts } from "./drafts.ts";
+import { keepLogin, readLogin } from "./login.ts";
 import { replaceRoute } from "./router.ts";
+import { showProblem } from "./ui/toast.tsx";
 
 export interface Me {
   readonly person: string | null;
@@ -20,6 +22,8 @@ export interface Me {
 
 export type Session =
   | { readonly state: "loading" }
+  /** The engine does not answer. The page tries again by itself. */
+  | { readonly state: "away" }
   | { readonly state: "out"; readonly problem?: string }
   | { readonly state: "invited"; readonly name: string; accept(): Promise<void> }
   | { readonly state: "in"; readonly me: Me };
@@ -72,11 +76,31 @@ async function begin(link: object): Promise<void> {
 
 /** Reads who the login belongs to. `problem`: why a link could not be used; whoever was signed in before stays so. */
 export async function showSession(problem?: string): Promise<void> {
+  reads += 1;
+  const read = reads;
   try {
-    session.value = { state: "in", me: await api.get<Me>("/api/me") };
+    const me = await api.get<Me>("/api/me");
+    if (read !== reads) return;
+    session.value = { state: "in", me };
+    if (problem !== undefined) showProblem(problem);
   } catch (error) {
-    session.value = { state: "out", problem: problem ?? (isSignedOut(error) ? undefined : messageOf(error)) };
+    if (read !== reads) return;
+    if (isLost(error)) {
+      session.value = { state: "away" };
+      setTimeout(() => read === reads && void showSession(problem), AGAIN_MS);
+    } else session.value = { state: "out", problem: problem ?? (isSignedOut(error) ? undefined : messageOf(error)) };
   }
+}
+
+const AGAIN_MS = 2_000;
+/** Counts reads: a late answer to an earlier one is ignored. */
+let reads = 0;
+
+/** A sign-in in another tab of this browser also signs in a tab whose login has ended. */
+export function onLoginElsewhere(): void {
+  if (session.peek().state !== "out") return;
+  readLogin();
+  void showSession();
 }
 
 /** The server says that the login has ended. */
@@ -88,5 +112,6 @@ export async function signOut(): Promise<void> {
   const { login } = currentMe();
   if (login !== null) await api.delete(`/api/logins/${login}`).catch(() => undefined);
   keepLogin(null);
+  forgetDrafts();
   session.value = { state: "out" };
 }

@@ -5,8 +5,9 @@
 import { batch, signal } from "@preact/signals";
 import { pathOf } from "../../../src/client-browser.ts";
 import { api } from "../api.ts";
+import type { StoredFile } from "../files.ts";
 import { followEvents, whileVisible } from "../live.ts";
-import type { Entry, Placed } from "./entry.ts";
+import { type Entry, type Placed, saidIn, textOf } from "./entry.ts";
 
 export interface LiveTool {
   readonly name: string;
@@ -40,11 +41,20 @@ export interface Agent {
   readonly state: Readonly<Record<string, unknown>>;
 }
 
+/** A message from this page that the history does not contain yet. */
 export interface Sent {
+  /** The same for every try, so that a message is accepted once. */
   readonly key: string;
   readonly text: string;
-  readonly files: readonly string[];
+  readonly files: readonly Pick<StoredFile, "id" | "name">[];
+  /** Into the current run, or after it. */
+  readonly mode: "steer" | "queue";
+  /** Known when the engine has accepted it. */
   readonly seq?: number;
+  /** The run that was in progress when it was sent. */
+  readonly during?: string;
+  /** Why it was not accepted, as far as this page knows. */
+  readonly problem?: string;
 }
 
 interface HistoryPage {
@@ -71,6 +81,10 @@ export class Chat {
   #leave: (() => void) | undefined;
   #pieces: { text: string; thinking: string } = { text: "", thinking: "" };
   #frame: number | undefined;
+  #sends: Promise<void> = Promise.resolve();
+  /** Counts reads and run events: a late answer about an earlier state is ignored. */
+  #opens = 0;
+  #runEvents = 0;
 
   constructor(name: string) {
     this.#name = name;
@@ -78,52 +92,75 @@ export class Chat {
 
   /** Rejects if there is no such agent, or the person may not see it. */
   async open(): Promise<void> {
-    await this.#read();
-    if (this.#stop.signal.aborted) return;
-    const { id } = this.agent.value ?? { id: this.#name };
-    const path = pathOf("api", "agents", id, "events");
-    this.#leave = whileVisible((signal) => {
-      void followEvents(path, { signal, after: () => this.#last, onEvent: (event) => this.#onEvent(event) });
+    this.#opens += 1;
+    const open = this.#opens;
+    this.#leave?.();
+    this.#leave = undefined;
+    const { signal } = this.#stop;
+    const isCurrent = (): boolean => !signal.aborted && open === this.#opens;
+    const read = await Promise.all([
+      api.get<Agent>(pathOf("api", "agents", this.#name), {}, signal),
+      this.#history(undefined),
+    ]).catch((error) => {
+      if (isCurrent()) throw error;
+    });
+    if (!read || !isCurrent()) return;
+    const [agent, page] = read;
+    this.#show(agent, page);
+    this.#leave = whileVisible((visible) => {
+      void followEvents(pathOf("api", "agents", agent.id, "events"), {
+        signal: visible,
+        after: () => this.#last,
+        onEvent: (event) => this.#onEvent(event),
+        onConnection: (state) => {
+          if (state === "live") void this.#checkRun(agent.id);
+        },
+      });
     });
   }
 
   close(): void {
     this.#stop.abort();
     this.#leave?.();
-    if (this.#frame !== undefined) cancelAnimationFrame(this.#frame);
-  }
-
-  /** Reads it again from the newest entries on. */
-  async reload(): Promise<void> {
-    this.#leave?.();
-    await this.open();
+    this.#forgetPieces();
   }
 
   async readOlder(): Promise<void> {
     const before = this.older.peek();
     if (before === null) return;
     const page = await this.#history(before);
+    // Another read was first, or entries have left the page.
+    if (before !== this.older.peek()) return;
     const known = this.entries.peek()[0]?.position ?? Number.POSITIVE_INFINITY;
     this.entries.value = [...placed(page).filter(({ position }) => position < known), ...this.entries.peek()];
     this.older.value = page.next;
   }
 
-  /** Shows a message that the page has sent, until the history contains it. */
+  /** Shows a message that the page has sent, until the history contains it. Changes one that is shown in its place. */
   add(sent: Sent): void {
-    this.sent.value = [...this.sent.peek().filter(({ key }) => key !== sent.key), sent];
+    const before = this.sent.peek();
+    const isShown = before.some(({ key }) => key === sent.key);
+    this.sent.value = isShown ? before.map((one) => (one.key === sent.key ? sent : one)) : [...before, sent];
     if (sent.seq !== undefined) this.#settle(this.entries.peek());
+  }
+
+  /** The same for the outcome of a try, unless the history had the message first. */
+  update(sent: Sent): void {
+    if (this.sent.peek().some(({ key }) => key === sent.key)) this.add(sent);
+  }
+
+  /** Messages reach the engine in the order in which they were written. `send` must not reject. */
+  inTurn(send: () => Promise<void>): Promise<void> {
+    this.#sends = this.#sends.then(send);
+    return this.#sends;
   }
 
   drop(key: string): void {
     this.sent.value = this.sent.peek().filter((one) => one.key !== key);
   }
 
-  async #read(): Promise<void> {
-    const { signal } = this.#stop;
-    const [agent, page] = await Promise.all([
-      api.get<Agent>(pathOf("api", "agents", this.#name), {}, signal),
-      this.#history(undefined),
-    ]);
+  #show(agent: Agent, page: HistoryPage): void {
+    this.#forgetPieces();
     batch(() => {
       this.agent.value = agent;
       this.leaf.value = agent.leaf;
@@ -137,6 +174,15 @@ export class Chat {
     const leaf = placed(page).at(-1)?.entry.id;
     // An entry may have been added between the two requests.
     if (agent.leaf !== undefined && !page.items.some(({ entry }) => entry?.id === agent.leaf)) this.leaf.value = leaf;
+  }
+
+  /** The stream repeats no end of a run that the page has missed. */
+  async #checkRun(id: string): Promise<void> {
+    const [open, events] = [this.#opens, this.#runEvents];
+    if (!this.live.peek()) return;
+    const agent = await api.get<Agent>(pathOf("api", "agents", id), {}, this.#stop.signal).catch(() => undefined);
+    if (!agent || open !== this.#opens || events !== this.#runEvents) return;
+    if (agent.runId === null) this.live.value = undefined;
   }
 
   #history(before: number | undefined, id = this.agent.peek()?.id ?? this.#name): Promise<HistoryPage> {
@@ -153,6 +199,7 @@ export class Chat {
     data: Readonly<Record<string, unknown>>;
   }): void {
     this.#last = id ?? this.#last;
+    if (type !== "entry") this.#runEvents += 1;
     if (type === "delta") this.#addPiece(data);
     else {
       this.#flush();
@@ -208,16 +255,31 @@ export class Chat {
     if (kept.length < all.length) this.older.value = kept[0]?.position ?? null;
     this.entries.value = kept;
     this.leaf.value = one.entry.id;
-    this.#settle([one]);
+    this.#settle([one], true);
     if (one.entry.role !== "assistant") return;
     const live = this.live.peek();
     if (live) this.live.value = { ...live, text: "", thinking: "" };
   }
 
-  #settle(entries: readonly Placed[]): void {
+  /** The history may have a message before the engine has said that it accepted it: one with the same text is the same. */
+  #settle(entries: readonly Placed[], isNew = false): void {
     const seqs = new Set(entries.flatMap(({ entry }) => entry.seqs ?? []));
-    const left = this.sent.peek().filter(({ seq }) => seq === undefined || !seqs.has(seq));
+    const said = isNew
+      ? entries.flatMap(({ entry }) => (entry.role === "user" ? [saidIn(textOf(entry)).text] : []))
+      : [];
+    const left = this.sent.peek().filter(({ seq, text }) => {
+      if (seq !== undefined) return !seqs.has(seq);
+      const same = text === "" ? -1 : said.indexOf(text);
+      if (same >= 0) said.splice(same, 1);
+      return same < 0;
+    });
     if (left.length < this.sent.peek().length) this.sent.value = left;
+  }
+
+  #forgetPieces(): void {
+    if (this.#frame !== undefined) cancelAnimationFrame(this.#frame);
+    this.#frame = undefined;
+    this.#pieces = { text: "", thinking: "" };
   }
 
   /** Pieces arrive faster than a screen shows them. */
@@ -247,6 +309,15 @@ const fresh = (runId: string): LiveRun => ({ runId, text: "", thinking: "", tool
 
 const toolOf = (live: LiveRun, callId: string): LiveTool =>
   live.tools.get(callId) ?? { name: "", text: "", isDone: false, isError: false };
+
+/** A question is above its answer: only messages sent during the current run are below it. */
+export function placeSent(
+  sent: readonly Sent[],
+  live: Pick<LiveRun, "runId"> | undefined,
+): { readonly above: readonly Sent[]; readonly below: readonly Sent[] } {
+  const isBelow = ({ during }: Sent): boolean => live !== undefined && during === live.runId;
+  return { above: sent.filter((one) => !isBelow(one)), below: sent.filter(isBelow) };
+}
 
 /** Oldest first. */
 const placed = ({ items }: HistoryPage): readonly Placed[] =>

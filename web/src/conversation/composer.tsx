@@ -1,7 +1,8 @@
 /** Writing a message: text, files by drop and paste, into the run or after it, and stopping the run. */
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { newKey, pathOf } from "../../../src/client-browser.ts";
 import { api, messageOf } from "../api.ts";
+import { keepDraft, readDraft } from "../drafts.ts";
 import { type StoredFile, upload } from "../files.ts";
 import { go } from "../router.ts";
 import { currentMe, isOwner } from "../session.ts";
@@ -9,7 +10,8 @@ import { t } from "../texts.ts";
 import { Icon } from "../ui/icons.tsx";
 import { Button } from "../ui/parts.tsx";
 import { showDone, showProblem } from "../ui/toast.tsx";
-import type { Chat } from "./chat.ts";
+import type { Chat, Sent } from "./chat.ts";
+import { sendFirst, sendMessage } from "./send.ts";
 
 export interface Draft {
   readonly text: string;
@@ -17,18 +19,16 @@ export interface Draft {
   readonly n: number;
 }
 
-interface Accepted {
-  readonly agentId: string;
-  readonly seq: number;
-}
-
 export function Composer({ chat, name, draft }: { chat: Chat | undefined; name: string; draft: Draft }) {
-  const [text, setText] = useState("");
+  const place = chat?.agent.value?.id ?? "main";
+  const { person } = currentMe();
+  const [kept] = useState(() => readDraft(person, place));
+  const [text, setText] = useState(kept.text);
   const [isInto, setInto] = useState(true);
   const [isSending, setSending] = useState(false);
   const field = useRef<HTMLTextAreaElement>(null);
   const picker = useRef<HTMLInputElement>(null);
-  const [files, setFiles] = useState<readonly StoredFile[]>([]);
+  const [files, setFiles] = useState<readonly Attached[]>(kept.files);
   const [uploading, setUploading] = useState(0);
   const isBusy = chat?.live.value !== undefined;
   const attach = async (given: Iterable<File>): Promise<void> => {
@@ -36,7 +36,7 @@ export function Composer({ chat, name, draft }: { chat: Chat | undefined; name: 
       setUploading((n) => n + 1);
       try {
         const stored = await upload(file);
-        setFiles((before) => [...before.filter(({ id }) => id !== stored.id), stored]);
+        setFiles((before) => [...before.filter(({ id }) => id !== stored.id), attachedFrom(stored)]);
       } catch (error) {
         showProblem(messageOf(error));
       } finally {
@@ -50,24 +50,33 @@ export function Composer({ chat, name, draft }: { chat: Chat | undefined; name: 
     setText(draft.text);
     field.current?.focus();
   }, [draft]);
+  useEffect(() => {
+    for (const one of kept.unsent) chat?.add({ ...one, problem: one.problem ?? t.chat.notKnown });
+  }, []);
+  const unsent = chat?.sent.value.filter(({ seq }) => seq === undefined) ?? kept.unsent;
+  useLayoutEffect(() => keepDraft(person, place, { text, files, unsent }), [text, files, chat?.sent.value]);
   useEffect(() => grow(field.current), [text]);
+  /** The first message has no conversation yet that shows its outcome: it stays in the field until it is accepted. */
+  const first = useRef<Sent>(undefined);
   const send = async (): Promise<void> => {
     const said = text.trim();
     if ((said === "" && files.length === 0) || isSending || uploading > 0) return;
-    const key = newKey();
-    setSending(true);
-    const shown = { key, text: said, files: files.map(({ name: own }) => own) };
-    chat?.add(shown);
-    try {
-      const mode = isBusy && isInto ? "steer" : "queue";
-      const ids = files.map(({ id }) => id);
-      const accepted = await post(chat, { text: said, files: ids.length > 0 ? ids : undefined }, mode, key);
+    const mode = isBusy && isInto ? "steer" : "queue";
+    const message: Sent = { key: newKey(), text: said, files, mode, during: chat?.live.peek()?.runId };
+    if (chat) {
       setText("");
       setFiles([]);
-      chat?.add({ ...shown, seq: accepted.seq });
-      if (!chat) go("conversations", accepted.agentId);
+      field.current?.focus();
+      return sendMessage(chat, message);
+    }
+    setSending(true);
+    // The same key for the same message: an attempt without an answer may have arrived.
+    first.current = isSame(first.current, message) ? first.current : message;
+    try {
+      const { agentId } = await sendFirst(first.current);
+      keepDraft(person, place, { text: "", files: [], unsent: [] });
+      go("conversations", agentId);
     } catch (error) {
-      chat?.drop(key);
       showProblem(messageOf(error));
     } finally {
       setSending(false);
@@ -75,7 +84,7 @@ export function Composer({ chat, name, draft }: { chat: Chat | undefined; name: 
     }
   };
   const onKeyDown = (event: KeyboardEvent): void => {
-    if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
+    if (!isSendKey(event)) return;
     event.preventDefault();
     void send();
   };
@@ -206,22 +215,15 @@ function grow(field: HTMLTextAreaElement | null): void {
   field.style.height = `${Math.min(field.scrollHeight, MOST_HEIGHT)}px`;
 }
 
-/** The first message of the owner makes the main conversation, that of a guest the guest's own. */
-async function post(
-  chat: Chat | undefined,
-  said: { readonly text: string; readonly files: readonly string[] | undefined },
-  mode: string,
-  id: string,
-): Promise<Accepted> {
-  const agent = chat?.agent.value?.id;
-  if (agent === undefined && isOwner()) {
-    const sent = { user: "control-room", ...said };
-    const { messages } = await api.post<{ messages: readonly Accepted[] }>("/api/terminal/messages", sent, { id });
-    return messages.at(-1) ?? { agentId: "main", seq: 0 };
-  }
-  const to = agent ?? ownKey();
-  return api.post(pathOf("api", "agents", to, "messages"), { ...said, queue: { mode }, answerTo: "caller" }, { id });
-}
+type Attached = Sent["files"][number];
 
-/** The session key of the conversation that a guest has over the API. */
-export const ownKey = (): string => `agent:main:api:dm:${encodeURIComponent(currentMe().person ?? "")}`;
+const attachedFrom = ({ id, name }: StoredFile): Attached => ({ id, name });
+
+const isSame = (before: Sent | undefined, { text, files }: Sent): before is Sent =>
+  before?.text === text && before.files.map(({ id }) => id).join() === files.map(({ id }) => id).join();
+
+/** The key code of a key that an input method takes. Safari reports the Enter that ends a composition only with it. */
+const IN_COMPOSITION = 229;
+
+export const isSendKey = (event: Pick<KeyboardEvent, "key" | "shiftKey" | "isComposing" | "keyCode">): boolean =>
+  event.key === "Enter" && !event.shiftKey && !event.isComposing && event.keyCode !== IN_COMPOSITION;

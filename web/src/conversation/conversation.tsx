@@ -1,38 +1,52 @@
 /** One conversation, streaming. It stays at its end while the end is in sight. */
 import { useSignal } from "@preact/signals";
-import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { Fragment } from "preact";
+import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { ApiError, pathOf } from "../../../src/client-browser.ts";
-import { api, isSignedOut } from "../api.ts";
+import type { Delivery } from "../../../src/core/delivery/delivery.ts";
+import { api, isLost, isSignedOut } from "../api.ts";
+import { changes } from "../live.ts";
 import { linkTo } from "../router.ts";
 import { isOwner, signedOut } from "../session.ts";
 import { t } from "../texts.ts";
 import { Dialog } from "../ui/dialog.tsx";
 import { Icon } from "../ui/icons.tsx";
-import { MarkdownText } from "../ui/markdown-text.tsx";
-import { Badge, Button, Empty, Problem, Skeleton } from "../ui/parts.tsx";
+import { Badge, Button, Empty, Problem, Rows, Skeleton } from "../ui/parts.tsx";
 import { showDone } from "../ui/toast.tsx";
-import { Chat } from "./chat.ts";
-import { Composer, type Draft, ownKey } from "./composer.tsx";
+import { DeliveryRow } from "../views/outbox.tsx";
+import { Chat, placeSent } from "./chat.ts";
+import { Composer, type Draft } from "./composer.tsx";
 import { EntryView } from "./entries.tsx";
 import { type Entry, onPath, resultsOf, saidIn, textOf } from "./entry.ts";
 import { Find } from "./find.tsx";
 import { Asks, LiveRunView } from "./live-run.tsx";
+import { placeUnanswered, placeUndelivered, type Unanswered, useOutcomes } from "./outcomes.ts";
+import { ownKey } from "./send.ts";
+import { SentView } from "./sent-view.tsx";
+import { UnansweredLine, UnansweredView } from "./unanswered-view.tsx";
 
 export function Conversation({ id }: { id: string }) {
   const name = id === "main" && !isOwner() ? ownKey() : id;
   const chat = useMemo(() => new Chat(name), [name]);
   const [problem, setProblem] = useState<unknown>();
-  useEffect(() => {
+  const open = useCallback((): void => {
     setProblem(undefined);
     chat.open().catch((error) => {
       if (isSignedOut(error)) signedOut(t.signIn.ended);
       else setProblem(error);
     });
-    return () => chat.close();
   }, [chat]);
+  useEffect(() => {
+    open();
+    return () => chat.close();
+  }, [open]);
+  const version = changes.value;
+  useEffect(() => {
+    if (isLost(problem)) open();
+  }, [version]);
   const isNew = id === "main" && problem instanceof ApiError && problem.status === 404;
   if (isNew) return <NewConversation />;
-  if (problem !== undefined) return <Problem error={problem} />;
+  if (problem !== undefined) return <Problem error={problem} retry={open} />;
   return <Opened chat={chat} />;
 }
 
@@ -59,11 +73,11 @@ function Opened({ chat }: { chat: Chat }) {
   if (!agent) return <Skeleton rows={6} />;
   const branchTo = async (entryId: string): Promise<void> => {
     await api.post(pathOf("api", "agents", agent.id, "branch"), { entryId });
-    await chat.reload();
+    await chat.open();
     showDone(t.chat.branchDone);
   };
-  const onEdit = (entry: Entry): void => {
-    draft.value = { text: saidIn(textOf(entry)).text, n: draft.value.n + 1 };
+  const onEditText = (text: string): void => {
+    draft.value = { text, n: draft.value.n + 1 };
   };
   const onBranch = (entry: Entry): void => {
     branching.value = entry;
@@ -94,7 +108,7 @@ function Opened({ chat }: { chat: Chat }) {
         )}
       </header>
       {isFinding.value && <Find agentId={agent.id} />}
-      <Scroll chat={chat} onBranch={onBranch} onEdit={onEdit} />
+      <Scroll chat={chat} onBranch={onBranch} onEditText={onEditText} />
       <Composer chat={chat} name={agent.name} draft={draft.value} />
       {branching.value && (
         <Dialog
@@ -117,11 +131,11 @@ const NEAR_END = 80;
 function Scroll({
   chat,
   onBranch,
-  onEdit,
+  onEditText,
 }: {
   chat: Chat;
   onBranch: (entry: Entry) => void;
-  onEdit: (entry: Entry) => void;
+  onEditText: (text: string) => void;
 }) {
   const place = useRef<HTMLDivElement>(null);
   const [isAtEnd, setAtEnd] = useState(true);
@@ -129,8 +143,18 @@ function Scroll({
   const entries = chat.entries.value;
   const { path, hidden } = useMemo(() => onPath(entries, chat.leaf.value), [entries, chat.leaf.value]);
   const results = useMemo(() => resultsOf(entries), [entries]);
-  const actions = useMemo(() => ({ onBranch, onEdit }), [chat]);
+  const actions = useMemo(() => {
+    const onEdit = (entry: Entry): void => onEditText(saidIn(textOf(entry)).text);
+    return { onBranch, onEdit };
+  }, [chat]);
   const live = chat.live.value;
+  const { unanswered, undelivered, reload } = useOutcomes(chat.agent.value?.id ?? "", path);
+  const missing = placeUnanswered(path, unanswered, { isFromStart: chat.older.value === null });
+  const lost = placeUndelivered(path, undelivered);
+  // A message that waits is shown with the reason, once it is known.
+  const known = new Set(unanswered.map(({ seq }) => seq));
+  const onTheWay = chat.sent.value.filter(({ seq }) => seq === undefined || !known.has(seq));
+  const { above, below } = placeSent(onTheWay, live);
   useLayoutEffect(() => {
     const box = place.current;
     if (!box) return;
@@ -139,7 +163,7 @@ function Scroll({
       box.scrollTop += box.scrollHeight - before.current;
       before.current = undefined;
     } else if (isAtEnd) box.scrollTop = box.scrollHeight;
-  }, [entries, live, chat.sent.value]);
+  }, [entries, live, chat.sent.value, unanswered, undelivered]);
   const onScroll = (): void => {
     const box = place.current;
     if (box) setAtEnd(box.scrollHeight - box.scrollTop - box.clientHeight < NEAR_END);
@@ -163,17 +187,27 @@ function Scroll({
         )}
         {hidden > 0 && <p class="chat-begin muted">{t.chat.blocked(hidden)}</p>}
         {path.map((placed) => (
-          <EntryView key={placed.position} placed={placed} results={results} actions={actions} />
+          <Fragment key={placed.position}>
+            <Without ones={missing.get(placed.position)} chat={chat} onEdit={onEditText} />
+            <EntryView placed={placed} results={results} actions={actions} />
+            {unanswered
+              .filter(({ seq }) => placed.entry.seqs?.includes(seq))
+              .map((one) => (
+                <div class="chat-outcome" key={one.seq}>
+                  <UnansweredLine one={one} chat={chat} onEdit={onEditText} />
+                </div>
+              ))}
+            <Undelivered ones={lost.get(placed.position)} onChanged={reload} />
+          </Fragment>
+        ))}
+        {above.map((one) => (
+          <SentView key={one.key} one={one} chat={chat} onEdit={onEditText} />
         ))}
         <LiveRunView chat={chat} />
         {!live && chat.agent.value && <Asks agentId={chat.agent.value.id} />}
-        {chat.sent.value.map(({ key, text, files }) => (
-          <article class="chat-person sending" key={key} aria-label={t.role.user}>
-            <div class="bubble">
-              <MarkdownText text={text} />
-              {files.length > 0 && <p class="muted">{files.join(", ")}</p>}
-            </div>
-          </article>
+        <Without ones={missing.get(undefined)} chat={chat} onEdit={onEditText} />
+        {below.map((one) => (
+          <SentView key={one.key} one={one} chat={chat} onEdit={onEditText} />
         ))}
       </div>
       {!isAtEnd && (
@@ -189,4 +223,35 @@ function Scroll({
       )}
     </div>
   );
+}
+
+/** Messages that the history does not contain. */
+function Without({
+  ones = [],
+  chat,
+  onEdit,
+}: {
+  ones?: readonly Unanswered[];
+  chat: Chat;
+  onEdit: (text: string) => void;
+}) {
+  return (
+    <>
+      {ones.map((one) => (
+        <UnansweredView key={one.seq} one={one} chat={chat} onEdit={onEdit} />
+      ))}
+    </>
+  );
+}
+
+function Undelivered({ ones, onChanged }: { ones?: readonly Delivery[]; onChanged: () => void }) {
+  return ones ? (
+    <div class="chat-outcome">
+      <Rows label={t.chat.notDelivered}>
+        {ones.map((one) => (
+          <DeliveryRow key={one.id} delivery={one} onChanged={onChanged} />
+        ))}
+      </Rows>
+    </div>
+  ) : null;
 }

@@ -15,6 +15,14 @@ export function SignIn() {
       </main>
     );
   }
+  if (now.state === "away") {
+    return (
+      <main class="sign-in">
+        <Mark />
+        <p role="status">{t.signIn.away}</p>
+      </main>
+    );
+  }
   if (now.state === "invited") {
     return (
       <main class="sign-in">
