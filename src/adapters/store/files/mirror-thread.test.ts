@@ -233,6 +233,46 @@ describe("a thread that ends by itself", () => {
   });
 });
 
+describe("a rest", () => {
+  const ended = async (thread: FakeThread): Promise<void> => {
+    thread.answer();
+    thread.emit("exit", 0);
+    for (let turn = 0; turn < 30; turn++) await Promise.resolve();
+  };
+
+  test("ends the thread some seconds after the last commit, and the next commit starts one", async () => {
+    const { mirror, threads, thread } = world();
+    mirror.nudge();
+    thread().say(lag(0));
+    vi.advanceTimersByTime(7_999);
+    expect(thread().received).toMatchObject([{ type: "nudge" }]);
+    vi.advanceTimersByTime(1);
+    expect(thread().received.at(-1)).toMatchObject({ type: "stop" });
+    await ended(thread());
+    vi.advanceTimersByTime(60_000);
+    expect(threads).toHaveLength(1);
+    mirror.nudge();
+    expect(threads).toHaveLength(2);
+  });
+
+  test("starts one thread after the other has ended when a commit, a flush or a failure comes in between", async () => {
+    for (const during of ["commit", "flush", "failure"] as const) {
+      const { mirror, threads, thread } = world();
+      thread().say(lag(0));
+      vi.advanceTimersByTime(8_000);
+      if (during === "commit") mirror.nudge();
+      if (during === "flush") void mirror.flush();
+      expect(threads, during).toHaveLength(1);
+      if (during === "failure") {
+        thread().emit("exit", 1);
+        for (let turn = 0; turn < 30; turn++) await Promise.resolve();
+        vi.advanceTimersByTime(1_000);
+      } else await ended(thread());
+      expect(threads, during).toHaveLength(2);
+    }
+  });
+});
+
 describe("a stop", () => {
   test("resolves when everything is written and the thread has ended, and nothing starts it again", async () => {
     const { mirror, threads, thread } = world();
