@@ -11,6 +11,7 @@ export { type HttpOptions, httpTransport } from "./app/client/http-transport.ts"
 export type { RookeryClient } from "./app/client/rookery-client.ts";
 export type { AnswerEvent } from "./app/client/stream-answer.ts";
 export { QueueFullError } from "./core/errors.ts";
+export { withShortIds } from "./core/ids.ts";
 export { withoutIds } from "./core/message/without-ids.ts";
 export { alwaysText, type StoredAlways } from "./core/rights/standing-yes.ts";
 export { visibleLine, visibleText } from "./core/visible-text.ts";

@@ -63,3 +63,6 @@ export function shortId(id: string): string {
   const short = UUID.test(base) ? base.slice(0, SHORT_UUID) : isAgentId(base) ? base.slice(0, SHORT_CUID) : base;
   return ordinal === undefined ? short : `${short}.${ordinal}`;
 }
+
+/** A text with the ids in it shortened. */
+export const withShortIds = (text: string): string => text.replace(/[0-9a-z-]{24,36}/gu, shortId);

@@ -1,6 +1,6 @@
 /** People: who they are, what they may do, their limits, the browsers that are signed in, and the audit log. */
 import { useState } from "preact/hooks";
-import { pathOf } from "../../../src/client-browser.ts";
+import { pathOf, withShortIds } from "../../../src/client-browser.ts";
 import type { AuditRow } from "../../../src/core/people/audit.ts";
 import type { PersonRecord } from "../../../src/core/people/person-record.ts";
 import { api, type Page } from "../api.ts";
@@ -204,7 +204,7 @@ export function Audit({ person }: { person?: string }) {
         {({ n, at, person: who, action, target, decision, reason, surface }) => (
           <Row
             key={n}
-            title={`${action}${target ? ` ${target}` : ""}`}
+            title={`${action}${target ? ` ${withShortIds(target)}` : ""}`}
             side={<Badge tone={DECISIONS[decision] ?? "neutral"}>{t.people.verdicts[decision]}</Badge>}
             meta={
               <>

@@ -1,5 +1,7 @@
 /** `rookery engine audit`: who did what, for which person, and what was decided. */
+
 import { UsageError } from "../../../core/errors.ts";
+import { withShortIds } from "../../../core/ids.ts";
 import type { AuditRow } from "../../../core/people/audit.ts";
 import { VERDICTS } from "../../../core/people/grant.ts";
 import { printableJson } from "../../../core/printable.ts";
@@ -91,7 +93,7 @@ function line({ at, personName, person, surface, action, target, decision, reaso
     relativeTime(at, Date.now()).padEnd(12),
     decision.padEnd(5),
     oneLine(personName ?? person, 60).padEnd(12),
-    oneLine(target === undefined ? action : `${action} ${target}`, 120),
+    oneLine(target === undefined ? action : `${action} ${withShortIds(target)}`, 120),
     `on ${oneLine(surface, 40)}`,
     ...(by.agentId ? [`by ${oneLine(by.agentName ?? "an agent that is gone", 60)}`] : []),
     ...(outcome && outcome !== "ok" ? [outcome] : []),
