@@ -7,6 +7,7 @@ import { parseConfig } from "../src/config/parse-config.ts";
 import { silentLog } from "../src/core/ports/log.ts";
 import type { Model } from "../src/core/ports/model.ts";
 import { AgentSystem } from "../src/engine/agents/agent-system.ts";
+import { testSettings } from "../test/kit/settings.ts";
 import type { Bench } from "./report.ts";
 import { median } from "./statistics.ts";
 
@@ -80,7 +81,7 @@ async function microsecondsPerTurn(waiting: number): Promise<number> {
   };
   const options = {
     nodeName: "bench",
-    queue: { ...config.queue, cap: 100_000 },
+    settings: testSettings({ queue: { ...config.queue, cap: 100_000 } }),
     resolveModel: () => ({ model: "s", system: "" }),
   };
   const idle = new AgentSystem(ports, options);

@@ -2,6 +2,7 @@
  * Measures what it costs to restore an agent's context after a restart, with a long history and with a short one. Both have
  * the same number of entries after their last marker. A newly opened store reads a file: nothing is in the process's memory.
  */
+
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -17,6 +18,7 @@ import type { Model } from "../src/core/ports/model.ts";
 import { AgentSystem } from "../src/engine/agents/agent-system.ts";
 import { buildHistoryContext } from "../src/engine/context/context.ts";
 import { seedAgent } from "../src/engine/context/seed-agent.ts";
+import { testSettings } from "../test/kit/settings.ts";
 import type { Bench } from "./report.ts";
 import { median } from "./statistics.ts";
 
@@ -141,7 +143,7 @@ async function firstTurn(home: string, id: AgentId): Promise<number> {
       tools: { list: () => [], find: () => undefined },
       files: { write: async (name) => name, read: async () => undefined },
     },
-    { nodeName: "bench", resolveModel: () => ({ model: "bench", system: "" }) },
+    { nodeName: "bench", settings: testSettings(), resolveModel: () => ({ model: "bench", system: "" }) },
   );
   const begun = performance.now();
   await system.load();

@@ -2,6 +2,7 @@
  * Measures what it costs to add a job and to fire one, with a hundred jobs in the store and with a hundred thousand, on a
  * real file with plain files; and what a hundred thousand jobs cost while none is due.
  */
+
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -15,6 +16,7 @@ import type { CronJob } from "../src/core/schedule/job.ts";
 import type { Op } from "../src/core/store/change.ts";
 import { AgentSystem } from "../src/engine/agents/agent-system.ts";
 import { Triggers } from "../src/engine/triggers/triggers.ts";
+import { testSettings } from "../test/kit/settings.ts";
 import type { Bench } from "./report.ts";
 import { median } from "./statistics.ts";
 
@@ -142,9 +144,11 @@ async function costsWith(count: number, measureIdle: boolean): Promise<Costs> {
       tools: { list: () => [], find: () => undefined },
       files: { write: async (name: string) => name, read: async () => undefined },
     };
-    const triggers = new Triggers(ports, { zone: "UTC" });
+    const settings = testSettings();
+    const triggers = new Triggers(ports, { settings });
     const system = new AgentSystem(ports, {
       nodeName: "bench",
+      settings,
       hooks: triggers.hooks,
       resolveModel: () => ({ model: "b", system: "" }),
     });

@@ -1,4 +1,5 @@
 /** Every cell of the table of rights, asked at the gate itself. */
+
 import { describe, expect, it } from "vitest";
 import { toolHost } from "../src/adapters/tools/tool-host.ts";
 import type { AgentRecord } from "../src/core/agent/agent.ts";
@@ -8,6 +9,7 @@ import type { Tool } from "../src/core/ports/tool.ts";
 import type { RunBody } from "../src/core/run/run.ts";
 import type { PeopleNow } from "../src/engine/people/directory.ts";
 import { gateOf } from "../src/engine/rights/gate.ts";
+import { testSettings } from "../test/kit/settings.ts";
 import { cells, older, standingOf, TAG, tools } from "./rights/rights-table.ts";
 import { readPage, withTable } from "./rights-table.ts";
 
@@ -31,7 +33,12 @@ describe("the table of rights", () => {
     const wrong: string[] = [];
     for (const { tool, kind, role, reason } of cells) {
       const list = host(role);
-      const gate = gateOf({ tools: list, directory: { now: async () => now }, personOf: async () => undefined });
+      const gate = gateOf({
+        settings: testSettings(),
+        tools: list,
+        directory: { now: async () => now },
+        personOf: async () => undefined,
+      });
       const body = { behalf: { person: role as unknown as PersonId } } as RunBody;
       const call = { callId: "c", name: tool, arguments: {}, replay: "safe", state: "asked" } as const;
       const { calls } = await gate.judge(agentOf(kind), { id: "r" as RunId, body }, [call]);
@@ -47,7 +54,12 @@ describe("the table of rights", () => {
     const renamed = older.map(({ name, renamed }) => [name, renamed]);
     expect(renamed).toEqual([["send_session_message", "send_agent_message"]]);
     for (const { tool, kind, role, reason } of cells.filter((cell) => cell.tool === "send_agent_message")) {
-      const gate = gateOf({ tools: host(role), directory: { now: async () => now }, personOf: async () => undefined });
+      const gate = gateOf({
+        settings: testSettings(),
+        tools: host(role),
+        directory: { now: async () => now },
+        personOf: async () => undefined,
+      });
       const body = { behalf: { person: role as unknown as PersonId } } as RunBody;
       // Arguments that the tool refuses reach no one.
       const call = {

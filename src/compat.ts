@@ -257,7 +257,7 @@ export {
 } from "./engine/subagents/registry.ts";
 export { runSubagentAnnounceFlow } from "./engine/subagents/report.ts";
 export { buildStatsLine, buildTriggerMessage } from "./engine/subagents/report-text.ts";
-export { type SubagentSettings, subagentSettings } from "./engine/subagents/settings.ts";
+export type { SubagentParts } from "./engine/subagents/settings.ts";
 export type { SpawnRequest, SpawnResult } from "./engine/subagents/spawn.ts";
 export { spawnSubagent } from "./engine/subagents/spawn.ts";
 export type { SubagentInfo, Subagents, SubagentWait } from "./engine/subagents/subagents.ts";

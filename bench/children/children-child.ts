@@ -3,6 +3,7 @@
  * (`tool`) or none (`at-once`), then end. Measured until the last one has ended: with `reports` they are spawned and report,
  * with `bare` they are the same runs without reports.
  */
+
 import { z } from "zod";
 import { openSqliteStore } from "../../src/adapters/store/sqlite/open-store.ts";
 import { systemClock } from "../../src/adapters/system/system-clock.ts";
@@ -14,6 +15,7 @@ import { silentLog } from "../../src/core/ports/log.ts";
 import type { Model, ModelResult } from "../../src/core/ports/model.ts";
 import type { Tool } from "../../src/core/ports/tool.ts";
 import { AgentSystem } from "../../src/engine/agents/agent-system.ts";
+import { testSettings } from "../../test/kit/settings.ts";
 
 export interface Ended {
   /** From their release until the last of them has ended and its report, if any, has arrived. */
@@ -108,9 +110,11 @@ const system: AgentSystem = new AgentSystem(
   },
   {
     nodeName: "bench",
-    queue: config.queue,
-    lanes: { main: 32, subagent: children, cron: 4, nested: 16 },
-    subagents: { maxChildren: children },
+    settings: testSettings({
+      queue: config.queue,
+      lanes: { subagent: children },
+      subagents: { maxChildren: children },
+    }),
     resolveModel: () => ({ model: "scripted", system: "You are measured." }),
   },
 );

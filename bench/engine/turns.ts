@@ -10,6 +10,7 @@ import { silentLog } from "../../src/core/ports/log.ts";
 import type { Model } from "../../src/core/ports/model.ts";
 import type { Store } from "../../src/core/store/store.ts";
 import { AgentSystem } from "../../src/engine/agents/agent-system.ts";
+import { testSettings } from "../../test/kit/settings.ts";
 import { channelTo } from "../channel.ts";
 
 export interface Turns {
@@ -67,7 +68,7 @@ const system = new AgentSystem(
   },
   {
     nodeName: "bench",
-    people: { unknown: "guest" },
+    settings: testSettings(),
     resolveModel: () => ({ model: "scripted", system: "You are measured." }),
   },
 );

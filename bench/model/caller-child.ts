@@ -14,6 +14,7 @@ import type { Connector, ConnectorHost } from "../../src/core/ports/connector.ts
 import { silentLog } from "../../src/core/ports/log.ts";
 import type { Model, ModelMessage } from "../../src/core/ports/model.ts";
 import { AgentSystem } from "../../src/engine/agents/agent-system.ts";
+import { testSettings } from "../../test/kit/settings.ts";
 
 export type Way = "fetch" | "port" | "engine" | "library-completions" | "port-anthropic";
 
@@ -30,7 +31,12 @@ const { config } = parseConfig({
   file: "bench",
   env: {},
 });
-const models = openModels({ config, paths: homePaths(home), clock: systemClock, log: silentLog });
+const models = openModels({
+  settings: { current: config },
+  paths: homePaths(home),
+  clock: systemClock,
+  log: silentLog,
+});
 
 /** One turn: sends a message and reads the whole answer. */
 type Turn = (person: number, n: number) => Promise<void>;
@@ -134,9 +140,8 @@ async function throughEngine(): Promise<Turn> {
     },
     {
       nodeName: "bench",
-      people: { unknown: "guest" },
       // As many concurrent calls as with the port alone.
-      lanes: { main: PEOPLE, subagent: 16, cron: 4, nested: 16 },
+      settings: testSettings({ lanes: { main: PEOPLE } }),
       resolveModel: (agent) => ({ ...models.choose(agent), system: SYSTEM }),
     },
   );

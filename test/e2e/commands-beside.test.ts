@@ -26,6 +26,7 @@ import { seedAgent } from "../../src/engine/context/seed-agent.ts";
 import { peopleOf } from "../../src/engine/runtime/people.ts";
 import { CronService } from "../../src/engine/triggers/cron/cron-service.ts";
 import { idsIn } from "../kit/find-ids.ts";
+import { testSettings } from "../kit/settings.ts";
 import { ELSEWHERE, LOCAL_LINES, type Place } from "./local-commands.ts";
 import { type FakeModel, fakeModel, type Served, serve, writeServedConfig } from "./serving.ts";
 
@@ -260,11 +261,11 @@ async function seedHome(home: string): Promise<void> {
   await commit([{ op: "audit.add", entry: { ...denied, callId: "denied-call", agentId: main.id } }]);
   await commit([{ op: "budget.reserve", id: "r", runId: openRun, call, rows }], { owner });
   await commit([{ op: "budget.settle", id: "r", actual: { tokens: 120, micros: 140 } }]);
-  const cron = new CronService({ people: peopleOf(store), store, ids, clock });
+  const cron = new CronService({ people: peopleOf(store), store, ids, clock }, { settings: testSettings() });
   const payload = { kind: "agentTurn", message: "news", deliver: false };
   ({ id: job } = await cron.add({ name: "news", schedule: { kind: "every", everyMs: 3_600_000 }, payload }));
   await store.close();
-  const changes = nodeChanges({ config: { profiles: {} }, paths: homePaths(home), clock });
+  const changes = nodeChanges({ settings: { current: { profiles: {} } }, paths: homePaths(home), clock });
   const text = readFileSync(join(home, "rookery.json5"), "utf8");
   await changes.write("rookery.json5", `${text}// Tea.\n`, { by: { person: OWNER, surface: "api" } });
 }

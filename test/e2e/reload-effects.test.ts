@@ -254,7 +254,7 @@ describe("a rule that is reloaded holds at once", () => {
     // Files that do not belong together change nothing.
     writeFileSync(file(), text({ gateway: { tls: { cert: first.cert, key: second.key } }, log: { level: "debug" } }));
     await expect(serving.reload()).rejects.toMatchObject({ code: "config" });
-    expect(serving.node.config.log.level).toBe("info");
+    expect(serving.node.settings.current.log.level).toBe("info");
     expect((await shown()).subject.CN).toBe("second");
     // Without TLS the server would answer in plain text: that needs a restart.
     writeFileSync(file(), text({}));
@@ -292,13 +292,13 @@ describe("a file that cannot be used", () => {
       expect(status, what).toBe(400);
       expect(json, what).toMatchObject({ error: { code: "config", type: "invalid_request_error" } });
       expect((json.error as { message: string }).message, what).toMatch(says);
-      expect(serving.node.config.log.level, what).toBe("info");
-      expect(serving.node.config.profiles.main?.tools?.deny, what).toEqual(["write"]);
+      expect(serving.node.settings.current.log.level, what).toBe("info");
+      expect(serving.node.settings.current.profiles.main?.tools?.deny, what).toEqual(["write"]);
       expect((await say("still here")).status, what).toBe(200);
       expect(toolsOf(model.calls.at(-1)), what).not.toContain("write");
     }
     await reload({ log: { level: "debug" } });
-    expect(serving.node.config.log.level).toBe("debug");
+    expect(serving.node.settings.current.log.level).toBe("debug");
   });
 
   it("a file that is missing or empty, as between two steps of its replacement, lifts no rule", async () => {
@@ -320,7 +320,7 @@ describe("a file that cannot be used", () => {
     await openOther(text(more), { ...env, ROOKERY_TOKEN: "x".repeat(40) });
     writeFileSync(file(), text({ gateway: { ...more.gateway, trustedProxies: [] } }));
     await expect(serving.reload()).rejects.toMatchObject({ code: "config" });
-    expect(serving.node.config.gateway.trustedProxies).toEqual(["10.0.0.1"]);
+    expect(serving.node.settings.current.gateway.trustedProxies).toEqual(["10.0.0.1"]);
   });
 });
 
@@ -342,8 +342,8 @@ describe("reloads under way", () => {
     // The file says the same from here on: another reload changes nothing.
     expect((await serving.reload()).changed).toEqual([]);
     const { runs, profiles } = parseConfig({ text: readFileSync(file(), "utf8"), file: "x", env }).config;
-    expect(serving.node.config.runs.maxConcurrent).toBe(runs.maxConcurrent);
-    expect(Object.keys(serving.node.config.profiles)).toEqual(Object.keys(profiles));
+    expect(serving.node.settings.current.runs.maxConcurrent).toBe(runs.maxConcurrent);
+    expect(Object.keys(serving.node.settings.current.profiles)).toEqual(Object.keys(profiles));
     expect(serving.node.agents.lanes.counts().main.size).toBe(runs.maxConcurrent);
     waiting.release();
     expect(JSON.stringify((await running).json)).toContain("echo: slow");

@@ -1,4 +1,5 @@
 /** Reloads a running engine from one configuration to another that differs in every key of the schema. */
+
 import { createHmac, randomUUID } from "node:crypto";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -13,6 +14,7 @@ import { parseConfig } from "../../src/config/parse-config.ts";
 import { homePaths } from "../../src/config/paths.ts";
 import { keysOf, schemaTree } from "../../src/config/schema-tree.ts";
 import type { Connector, ConnectorHost } from "../../src/core/ports/connector.ts";
+import { recordReads } from "./record-reads.ts";
 import { configAt, otherStore } from "./reload-keys.ts";
 import { echo, type FakeModel, fakeModel, type ModelCall, TOKEN } from "./serving.ts";
 
@@ -141,7 +143,7 @@ async function exercise(n: 0 | 1): Promise<void> {
   // Its run waits for an answer.
   await chat.accept(incoming({ userId: "asker", text: "call current_time {}" }) as never);
   expect((await ask("/api/agents", undefined, { authorization: "Bearer wrong" })).status).toBe(401);
-  void chat.commands;
+  chat.reading?.();
   failing = 1;
   const body = JSON.stringify({ deployed: true });
   const at = Math.floor(Date.now() / 1_000);
@@ -203,8 +205,8 @@ beforeAll(async () => {
     port: 0,
     connectors,
     onFatal: (error) => expect.unreachable(String(error)),
-    onConfigRead: (path) => void read.add(path),
   });
+  recordReads(serving.node.settings, (path) => void read.add(path));
   await exercise(0);
   const next = configAt(1, model.port) as { store: object };
   write({ ...next, store: { ...next.store, ...otherStore } });
@@ -212,7 +214,7 @@ beforeAll(async () => {
   report = await serving.reload();
   await exercise(1);
   // Rounds are an hour apart.
-  retentionLimits(serving.node.config);
+  retentionLimits(serving.node.settings.current);
   again = await serving.reload();
 });
 afterAll(async () => {
@@ -226,6 +228,8 @@ const SHOWN_BELOW: Readonly<Record<string, string>> = {
   $schema: "the program does not read it",
   "gateway.tls.cert": "another certificate is used at once",
   "gateway.tls.key": "another certificate is used at once",
+  "runs.maxConcurrent": "is resolved with the settings, as the sizes of the lanes",
+  "people.unknown": "is resolved with the settings, as what tells people apart",
   "log.level": "writes the lines of the new level",
 };
 

@@ -233,7 +233,7 @@ export async function openHostileWorld({ gate = "whole", home }: HostileOptions 
   if (gate === "open") breakGate(node);
   await node.startTriggers();
   const gateway = await openGateway({
-    ...{ node, config: () => config, tokenFile: paths.tokens },
+    ...{ node, settings: node.settings, tokenFile: paths.tokens },
     reload: async () => ({ changed: [], reloaded: [], needsRestart: [] }),
   });
   chats.gatewayPort = gateway.port;

@@ -99,7 +99,12 @@ describe("a browser", needs("chromium", "bwrap", "socat"), () => {
   }, async () => {
     // As `rookery mcp pin browser` does.
     const config = configSchema.parse({ models: { default: "offline" }, ...recipe() });
-    const pinning = nodeMcp({ config, paths: homePaths(kit.home), ports: kit.node.ports, env: process.env });
+    const pinning = nodeMcp({
+      settings: { current: config },
+      paths: homePaths(kit.home),
+      ports: kit.node.ports,
+      env: process.env,
+    });
     await pinning.servers.pin("browser");
     await pinning.close();
     expect(existsSync(pinsFile(mcpDirectory(homePaths(kit.home)), "browser"))).toBe(true);

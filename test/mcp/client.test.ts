@@ -36,7 +36,7 @@ function open(servers: object): McpServers {
   const store = { fact: async (key: string) => facts.get(key) };
   const quiet = { warn: () => {}, info: () => {} };
   const one = nodeMcp({
-    config,
+    settings: { current: config },
     paths: homePaths(home),
     ports: { clock: systemClock, log: quiet, store } as never,
     env: process.env,

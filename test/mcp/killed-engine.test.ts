@@ -23,7 +23,12 @@ const effects = (): readonly string[] => (existsSync(log) ? readFileSync(log, "u
 it("repeats a safe call after a crash, and says of any other that its outcome is unknown", async () => {
   const config = configSchema.parse(killedConfig(home));
   const ports = { clock: systemClock, log: { warn() {}, info() {} }, store: { fact: async () => undefined } };
-  const mcp = nodeMcp({ config, paths: homePaths(home), ports: ports as never, env: process.env });
+  const mcp = nodeMcp({
+    settings: { current: config },
+    paths: homePaths(home),
+    ports: ports as never,
+    env: process.env,
+  });
   await Promise.all([mcp.servers.pin("once"), mcp.servers.pin("repeated")]);
   await mcp.close();
 

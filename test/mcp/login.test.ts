@@ -50,7 +50,7 @@ const settings = (more: object = {}) => ({ url: `${server.url}/mcp`, oauth: true
 async function listed(more: object = {}, allowPrivate: readonly string[] = []): Promise<string> {
   const config = configSchema.parse({ mcp: { servers: { tickets: settings(more) } }, network: { allowPrivate } });
   const ports = { clock: systemClock, log: { warn() {}, info() {} }, store: { fact: async () => undefined } };
-  const mcp = nodeMcp({ config, paths: homePaths(home), ports: ports as never, env: {} });
+  const mcp = nodeMcp({ settings: { current: config }, paths: homePaths(home), ports: ports as never, env: {} });
   opened.push(mcp);
   const { live } = await mcp.servers.check("tickets");
   return live.map(({ name }) => name).join();

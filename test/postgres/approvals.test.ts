@@ -1,4 +1,5 @@
 /** A run that waits for a person on one database with two nodes: the answer given on the other node wakes it (M31). */
+
 import { afterEach, beforeAll, expect, test } from "vitest";
 import { openPostgresStore, type PostgresStore } from "../../src/adapters/store/postgres/open-store.ts";
 import { systemClock } from "../../src/adapters/system/system-clock.ts";
@@ -9,6 +10,7 @@ import { silentLog } from "../../src/core/ports/log.ts";
 import type { Model } from "../../src/core/ports/model.ts";
 import type { Ports } from "../../src/core/ports/ports.ts";
 import { AgentSystem } from "../../src/engine/agents/agent-system.ts";
+import { testSettings } from "../kit/settings.ts";
 import { recordingTool, toolHost } from "../kit/tools.ts";
 import { freshDatabase } from "./shared.ts";
 
@@ -52,7 +54,7 @@ async function node(name: string): Promise<{ system: AgentSystem; store: Postgre
   };
   const system = new AgentSystem(ports, {
     ...{ nodeName: name, leaseMs: 5_000, pollMs: 200, rights: {} },
-    people: { isOwner: ({ userId }) => userId === "olga" },
+    settings: testSettings({ owner: { accounts: ["test:olga"] } }),
     resolveModel: () => ({ model: "scripted", system: "test" }),
   });
   systems.push(system);

@@ -97,7 +97,9 @@ test("the other node routes to the carried conversation, from the first message 
   // Both have looked just now.
   for (const { node } of [first, second]) await node.agents.directory.now();
 
-  expect((await carryOver(first.node.ports, first.node.config, {}, BY)).map(({ agentId }) => agentId)).toEqual([phone]);
+  expect(
+    (await carryOver(first.node.ports, first.node.settings.current, {}, BY)).map(({ agentId }) => agentId),
+  ).toEqual([phone]);
   await first.node.agents.pairing.reread();
   expect(await first.say("desk", "a2", "on the node that decided")).toBe(phone);
   await answered(2);

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { parseConfig } from "../../config/parse-config.ts";
 import type { AgentRecord } from "../../core/agent/agent.ts";
+import type { RunOverrides } from "../../core/message/run-overrides.ts";
 import { contextLimitsOf } from "./context-limits.ts";
 
 const agent = { profile: "main", state: {} } as AgentRecord;
@@ -10,7 +11,7 @@ function limitsOf(text: string, chosen: string) {
   const { config } = parseConfig({ text, file: "rookery.json5", env: {} });
   let asked = 0;
   let detected = { model: "found/one", why: "a server answers" };
-  const limits = contextLimitsOf(config, {
+  const limits = contextLimitsOf({
     choose: (_agent, wishes) => ({ model: wishes?.model ?? chosen }),
     detect: async () => detected,
     providers: {
@@ -21,7 +22,8 @@ function limitsOf(text: string, chosen: string) {
       },
     },
   });
-  return { limits, asked: () => asked, detectAgain: () => (detected = { ...detected }) };
+  const of = (one: AgentRecord, wishes?: RunOverrides) => limits(one, wishes, undefined, config);
+  return { limits: of, asked: () => asked, detectAgain: () => (detected = { ...detected }) };
 }
 
 describe("contextLimitsOf", () => {

@@ -15,12 +15,17 @@ type Models = Pick<OpenModels, "choose" | "detect"> & {
 };
 
 /** The window of a model is resolved once, and again after the providers or the detected model have changed. */
-export function contextLimitsOf(config: Pick<Config, "compaction">, models: Models) {
+export function contextLimitsOf(models: Models) {
   let { providers } = models;
   let byName = new Map<string, number>();
   let byDetection = new WeakMap<Detected, number>();
-  return async (agent: AgentRecord, overrides?: RunOverrides, choice?: ModelChoice): Promise<ContextLimits> => {
-    const { model: chosen } = choice ?? models.choose(agent, overrides);
+  return async (
+    agent: AgentRecord,
+    overrides: RunOverrides | undefined,
+    choice: ModelChoice | undefined,
+    config: Pick<Config, "compaction" | "models" | "profiles">,
+  ): Promise<ContextLimits> => {
+    const { model: chosen } = choice ?? models.choose(agent, overrides, config);
     const detected = chosen === AUTO ? await models.detect() : undefined;
     if (providers !== models.providers) {
       ({ providers } = models);

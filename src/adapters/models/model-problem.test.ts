@@ -9,7 +9,7 @@ import { openModels } from "./open-models.ts";
 const clock = virtualClock();
 const open = (text: string) => {
   const { config } = parseConfig({ text, file: "rookery.json5", env: {} });
-  return openModels({ config, paths: homePaths("/nowhere"), clock, log: silentLog, env: {} });
+  return openModels({ settings: { current: config }, paths: homePaths("/nowhere"), clock, log: silentLog, env: {} });
 };
 
 test("modelProblem() names a refused key while it rests, unless there is a fallback", () => {

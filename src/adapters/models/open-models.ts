@@ -1,11 +1,13 @@
 /**
- * The models of a node: providers and keys from the configuration and the home, and the router over them. `renew` applies
- * a changed configuration; calls under way end with the one they began with.
+ * The models of a node: providers and keys from the configuration and the home, and the router over them. They follow a reload;
+ * calls under way end with the configuration they began with.
  */
 import type { Config } from "../../config/config-schema.ts";
 import { secretDeps } from "../../config/load-config.ts";
 import type { HomePaths } from "../../config/paths.ts";
+import type { Reloaded } from "../../config/settings.ts";
 import type { AgentRecord } from "../../core/agent/agent.ts";
+import type { Current } from "../../core/current.ts";
 import { defined } from "../../core/defined.ts";
 import { errorText } from "../../core/errors.ts";
 import type { RunOverrides } from "../../core/message/run-overrides.ts";
@@ -25,8 +27,13 @@ import { postThroughFetch } from "./post-through-fetch.ts";
 import { Providers } from "./providers.ts";
 import { ModelRouter } from "./router.ts";
 
+/** Loaded settings: another value is followed. */
+interface ModelSettings extends Current<Config> {
+  onReload?(listener: (reloaded: Reloaded) => void): void;
+}
+
 interface ModelsOptions {
-  readonly config: Config;
+  readonly settings: ModelSettings;
   readonly paths: HomePaths;
   readonly clock: Clock;
   readonly log: Log;
@@ -39,14 +46,16 @@ interface ModelsOptions {
 
 export interface OpenModels {
   readonly model: Model;
-  /** Of the current configuration; another object after `renew`. */
+  /** Of the settings in force; another object after a reload that changes `models`. */
   readonly providers: Providers;
-  /** The model for an agent's run. An invalid override is ignored and logged once. */
-  choose(agent: Pick<AgentRecord, "profile" | "state">, overrides?: RunOverrides): ModelChoice;
+  /** The model for an agent's run. An invalid override is ignored and logged once. `config`: default, the one in force. */
+  choose(
+    agent: Pick<AgentRecord, "profile" | "state">,
+    overrides?: RunOverrides,
+    config?: Pick<Config, "models" | "profiles">,
+  ): ModelChoice;
   /** The model if none is configured, and why. The same object until it is detected again. */
   detect(): Promise<Detected>;
-  /** Reads the configuration again. */
-  renew(): void;
 }
 
 let loadingOffline: Promise<Model> | undefined;
@@ -67,9 +76,17 @@ const DETECT_AGAIN_MS = 30_000;
 const MAX_WARNINGS = 1_000;
 
 export function openModels(options: ModelsOptions): OpenModels {
-  const { config, log } = options;
+  const { settings, log } = options;
   let current = routerOf(options);
   let warned = new Set<string>();
+  settings.onReload?.(({ changed }) => {
+    if (changed.some((key) => key.startsWith("models."))) {
+      current = routerOf(options);
+      warned = new Set();
+    }
+    // Keys that were refused are tried again (M47).
+    current.providers.endPauses();
+  });
   return {
     model: {
       call: (request, signal, onEvent) => current.router.call(request, signal, onEvent),
@@ -79,7 +96,7 @@ export function openModels(options: ModelsOptions): OpenModels {
       return current.providers;
     },
     detect: () => current.detect(),
-    choose({ profile, state }, { model, thinking } = {}) {
+    choose({ profile, state }, { model, thinking } = {}, config = settings.current) {
       const { warnings, ...choice } = chooseModel(config, profile, {
         ...state,
         ...defined({ modelOverride: model, thinkingLevel: thinking }),
@@ -93,21 +110,17 @@ export function openModels(options: ModelsOptions): OpenModels {
       }
       return choice;
     },
-    renew() {
-      current = routerOf(options);
-      warned = new Set();
-    },
   };
 }
 
 function routerOf(options: ModelsOptions) {
-  const { config, paths, clock, log, env } = options;
+  const { settings, paths, clock, log, env } = options;
   const storedKeys = storedKeysIn(paths.auth, (error) => log.warn(errorText(error)));
   const secrets = secretDeps(paths.home, env ?? {});
   // The global fetch is read at each call, so that a program may replace it.
   const fetchNow: typeof fetch = options.fetch ?? ((input, init) => fetch(input, init));
   const logins = new Logins({ file: paths.logins, clock, log, shared: options.sharedLogins });
-  const providers = new Providers(config.models, { clock, secrets, storedKeys, logins, fetch: fetchNow });
+  const providers = new Providers(settings.current.models, { clock, secrets, storedKeys, logins, fetch: fetchNow });
   const hasKey = (provider: string): boolean =>
     Object.hasOwn(storedKeys(), provider) || Object.hasOwn(logins.all(), provider);
   const detect = detection(options, fetchNow, hasKey, providers);

@@ -11,7 +11,7 @@ import { AllowedAddresses } from "./public-address.ts";
 
 const never = new AbortController().signal;
 const http = outgoingHttp({ allowed: () => new AllowedAddresses(["127.0.0.1"]) });
-const keeper = gateRunner({ commands: true, cwd: tmpdir(), http });
+const keeper = gateRunner({ commands: () => true, cwd: tmpdir(), http });
 const command = (text: string, rest = {}) => keeper.check({ kind: "command", command: text, ...rest }, never);
 
 test.each([
@@ -31,7 +31,7 @@ test("a command's output is whole, also if many end at the same time", () => {
   // In a process of its own: the one of the tests sees the output before the end.
   const script = `
     const { gateRunner } = await import(${JSON.stringify(new URL("./gate-runner.ts", import.meta.url).href)});
-    const { check } = gateRunner({ commands: true, cwd: "/", http: undefined });
+    const { check } = gateRunner({ commands: () => true, cwd: "/", http: undefined });
     const ask = (n) => check({ kind: "command", command: "printf mail" }, new AbortController().signal);
     const rounds = [];
     for (let n = 0; n < 4; n++) rounds.push(...(await Promise.all(Array.from({ length: 25 }, ask))));
@@ -65,7 +65,7 @@ test("a command gets no keys of our environment, and its output is limited", asy
 });
 
 test("a command does not pass if commands are not allowed", async () => {
-  const strict = gateRunner({ commands: false, cwd: tmpdir(), http });
+  const strict = gateRunner({ commands: () => false, cwd: tmpdir(), http });
   expect(await strict.check({ kind: "command", command: "true" }, never)).toMatchObject({ pass: false });
 });
 
@@ -95,7 +95,7 @@ test.each([
 
 test("an address that is not public does not pass, and nothing of its answer is shown", async () => {
   const strict = gateRunner({
-    commands: true,
+    commands: () => true,
     cwd: tmpdir(),
     http: outgoingHttp({ allowed: () => new AllowedAddresses([]) }),
   });

@@ -9,7 +9,7 @@ import type { OutgoingHttp } from "./outgoing-http.ts";
 
 interface GateRunnerOptions {
   /** Whether commands may run at all. The owner allows it in the configuration. */
-  readonly commands: boolean;
+  commands(): boolean;
   readonly http: OutgoingHttp;
   /** The working directory of commands that name none. */
   readonly cwd: string;
@@ -52,7 +52,7 @@ function runCommand(
   { commands, cwd }: GateRunnerOptions,
   signal: AbortSignal,
 ): Promise<GateVerdict> {
-  if (!commands) return Promise.resolve({ pass: false, reason: "commands are not allowed (cron.commandGates)" });
+  if (!commands()) return Promise.resolve({ pass: false, reason: "commands are not allowed (cron.commandGates)" });
   return new Promise((resolve) => {
     // A command gets only what it needs: the environment of this process may hold keys.
     const { PATH, HOME, LANG, TZ } = process.env;

@@ -25,9 +25,11 @@ const agentWith = (permissions?: object, profile = "default"): AgentRecord =>
 
 function placesOf(workspace: Partial<AgentWorkspace>, agent = agentWith(), text = "{}") {
   const { config } = parseConfig({ text, file: "rookery.json5", env: {} });
-  return agentPlaces(config, paths, async () => ({ instructions: paths.workspace, own: undefined, ...workspace }))(
-    agent,
-  );
+  return agentPlaces({ current: config }, paths, async () => ({
+    instructions: paths.workspace,
+    own: undefined,
+    ...workspace,
+  }))(agent);
 }
 
 describe("the owner's agents", () => {
@@ -77,7 +79,11 @@ describe("another person's agents", () => {
 
   test("write one after the other into the same directory", async () => {
     const { config } = parseConfig({ text: "{}", file: "rookery.json5", env: {} });
-    const of = agentPlaces(config, paths, async () => ({ instructions: paths.workspace, own, guest: "ann" }));
+    const of = agentPlaces({ current: config }, paths, async () => ({
+      instructions: paths.workspace,
+      own,
+      guest: "ann",
+    }));
     const [one, two] = [await of(agentWith()), await of(agentWith())];
     const order: string[] = [];
     const { promise, resolve } = Promise.withResolvers<void>();

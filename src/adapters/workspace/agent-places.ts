@@ -7,6 +7,7 @@ import { join } from "node:path";
 import type { Config } from "../../config/config-schema.ts";
 import type { HomePaths } from "../../config/paths.ts";
 import type { AgentRecord } from "../../core/agent/agent.ts";
+import type { Current } from "../../core/current.ts";
 import { DeniedError } from "../../core/errors.ts";
 import { makeDirectory } from "../system/make-directory.ts";
 import type { Places } from "../tools/files/allowed-path.ts";
@@ -14,16 +15,15 @@ import { writeQueues } from "../tools/files/write-queues.ts";
 import { guardedFilesOf } from "./guarded-workspace-files.ts";
 import { profileWorkspaces, type WorkspaceOf } from "./workspaces.ts";
 
-type PlacesConfig = Pick<Config, "profiles" | "workspaces">;
+type PlacesConfig = Current<Pick<Config, "profiles" | "workspaces">>;
 
-/** The part of the owner's workspace that others may read. */
 /** How many files and directories one person may have. */
 const MAX_FILES = 2_000;
 
+/** The part of the owner's workspace that others may read. */
 export const sharedDirectory = (workspace: string): string => join(workspace, "shared");
 
-export function agentPlaces(config: PlacesConfig, paths: HomePaths, workspaceOf: WorkspaceOf) {
-  const ofProfile = profileWorkspaces(config, paths);
+export function agentPlaces(settings: PlacesConfig, paths: HomePaths, workspaceOf: WorkspaceOf) {
   const queues = writeQueues();
   return async (agent: AgentRecord): Promise<Places> => {
     const { own, guest } = await workspaceOf(agent);
@@ -35,13 +35,14 @@ export function agentPlaces(config: PlacesConfig, paths: HomePaths, workspaceOf:
     }
     if (guest === undefined) return { workingDir: own, readDirs, writeDirs };
     makeDirectory(own);
-    const { maxBytes, shared } = config.workspaces;
-    const common = sharedDirectory(ofProfile(agent.profile));
+    const { current } = settings;
+    const { maxBytes, shared } = current.workspaces;
+    const common = sharedDirectory(profileWorkspaces(current, paths)(agent.profile));
     return {
       workingDir: own,
       readDirs: shared && (await isDirectory(common)) ? [...readDirs, common] : readDirs,
       writeDirs,
-      guarded: guardedFilesOf(config, paths),
+      guarded: guardedFilesOf(current, paths),
       quota: { of: guest, maxBytes, maxFiles: MAX_FILES, exclusive: queues.of(own) },
     };
   };

@@ -6,7 +6,7 @@ import type { SwarmRecord } from "../../core/agent/swarm.ts";
 import { OWNER } from "../../core/people/person.ts";
 import type { Clock } from "../../core/ports/clock.ts";
 import type { PermanentAgents } from "../../engine/agents/permanent-agents.ts";
-import type { SystemAgent } from "../../engine/agents/system-agents.ts";
+import { systemAgentsOf } from "../../engine/agents/system-agents.ts";
 import {
   buildSystemPrompt,
   PERSONAL_FILES,
@@ -24,10 +24,15 @@ import type { SessionSkills } from "./skills/session-skills.ts";
 import type { AgentWorkspace, WorkspaceOf } from "./workspaces.ts";
 
 /** `contextWindow`: of the model that is sent it. Default: large. */
-export type PromptOf = (agent: AgentRecord, contextWindow?: number) => Promise<SystemPrompt>;
+export type PromptOf = (
+  agent: AgentRecord,
+  contextWindow: number | undefined,
+  settings: PromptSettings,
+) => Promise<SystemPrompt>;
+
+type PromptSettings = Pick<Config, "profiles" | "workspaces" | "systemAgents">;
 
 export interface PromptDeps {
-  readonly config: Pick<Config, "profiles" | "workspaces">;
   readonly clock: Pick<Clock, "now">;
   readonly workspaceOf: WorkspaceOf;
   /** The files that carry the mark of untrusted text. Default: none. */
@@ -36,7 +41,6 @@ export interface PromptDeps {
   readonly guard?: TrustedFiles & Pick<PromptGuard, "adopt">;
   /** The permanent agents that every prompt lists. Default: none. */
   readonly permanentAgents?: PermanentAgents["list"];
-  readonly systemAgents?: () => ReadonlyMap<string, SystemAgent>;
   /** The skills of an agent's session. Default: none. */
   readonly skills?: SessionSkills;
   /** Who is who. Default: prompts name no one. */
@@ -46,19 +50,9 @@ export interface PromptDeps {
 }
 
 export function agentPrompts(deps: PromptDeps): PromptOf {
-  const {
-    marks = noMarks,
-    guard = noGuard,
-    config,
-    clock,
-    workspaceOf,
-    permanentAgents,
-    systemAgents,
-    swarmNamed,
-    directory,
-  } = deps;
+  const { marks = noMarks, guard = noGuard, clock, workspaceOf, permanentAgents, swarmNamed, directory } = deps;
   const readerOf = workspaceReaders(() => clock.now(), guard);
-  return async (agent, contextWindow) => {
+  return async (agent, contextWindow, config) => {
     const { descriptor } = agent;
     const workspace = await workspaceOf(agent);
     // The agent may have been made by another node, and a profile may have got another workspace.
@@ -81,7 +75,7 @@ export function agentPrompts(deps: PromptDeps): PromptOf {
       notes: { main: memory?.main, days },
       permanentAgents: await permanentAgents?.(),
       skills: await deps.skills?.of(agent),
-      systemAgent: descriptor.type === "system" ? systemAgents?.().get(descriptor.tag) : undefined,
+      systemAgent: descriptor.type === "system" ? systemAgentsOf(config).get(descriptor.tag) : undefined,
       swarm: descriptor.type === "swarm" ? await swarmNamed?.(descriptor.id) : undefined,
       person: directory && (await personIn(directory, agent)),
       extraSystemPrompt: agent.state.extraSystemPrompt,

@@ -15,10 +15,13 @@ const guest: Places = { workingDir: GUEST, readDirs: ["/r"], writeDirs: ["/w"], 
 
 function policyOf(places: Places, access?: WorkspaceAccess, agentDirs?: readonly string[], text = "{}") {
   const { config } = parseConfig({ text, file: "rookery.json5", env: {} });
-  return commandPolicy({ config, paths, env: { PATH: "/opt/bin" }, userHome: "/home/me" })(places, {
-    access,
-    agentDirs,
-  });
+  return commandPolicy({ settings: { current: config }, paths, env: { PATH: "/opt/bin" }, userHome: "/home/me" })(
+    places,
+    {
+      access,
+      agentDirs,
+    },
+  );
 }
 /** Without the directories on the way to frozen files. */
 const roots = (writable: readonly string[]): readonly string[] =>
@@ -51,7 +54,7 @@ describe("a command", () => {
 
   test.each(["skills", ".agents/skills"])("cannot write %s if skills are frozen", (name) => {
     const { config } = parseConfig({ text: "{}", file: "rookery.json5", env: {} });
-    const policy = commandPolicy({ config, paths, env: {}, userHome: "/home/me" });
+    const policy = commandPolicy({ settings: { current: config }, paths, env: {}, userHome: "/home/me" });
     expect(policy(owner, { freezesSkills: true }).frozen).toContain(`${OWN}/${name}`);
     expect(policy(owner).frozen).not.toContain(`${OWN}/${name}`);
   });

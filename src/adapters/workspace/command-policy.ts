@@ -7,6 +7,7 @@ import { join } from "node:path";
 import type { Config } from "../../config/config-schema.ts";
 import { type HomePaths, resolvePath } from "../../config/paths.ts";
 import type { WorkspaceAccess } from "../../core/agent/exec-fields.ts";
+import type { Current } from "../../core/current.ts";
 import { freeze } from "../sandbox/freeze.ts";
 import { hiddenPaths, programPaths } from "../sandbox/hidden-paths.ts";
 import type { SandboxPolicy } from "../sandbox/sandbox.ts";
@@ -16,7 +17,7 @@ import { guardedFilesOf, PROMPT_NAMES, SKILL_NAMES } from "./guarded-workspace-f
 type CommandPolicy = Omit<SandboxPolicy, "cwd" | "domains">;
 
 interface PolicyParts {
-  readonly config: Pick<Config, "profiles" | "sandbox">;
+  readonly settings: Current<Pick<Config, "profiles" | "sandbox">>;
   readonly paths: HomePaths;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly userHome?: string;
@@ -31,12 +32,12 @@ interface CommandPlaces {
 }
 
 export const commandPolicy =
-  ({ config, paths, env, userHome = homedir() }: PolicyParts) =>
+  ({ settings, paths, env, userHome = homedir() }: PolicyParts) =>
   (places: Places, { access = "rw", agentDirs = [], freezesSkills = false }: CommandPlaces = {}): CommandPolicy => {
     const { workingDir, readDirs = [], writeDirs = [], quota } = places;
-    const { roots } = guardedFilesOf(config, paths);
+    const { roots } = guardedFilesOf(settings.current, paths);
     const isOwner = quota === undefined;
-    const more = isOwner ? config.sandbox.read.map((path) => resolvePath(path, paths.home, userHome)) : [];
+    const more = isOwner ? settings.current.sandbox.read.map((path) => resolvePath(path, paths.home, userHome)) : [];
     // Other people's commands write in their own directory only: elsewhere a file may be a part of a prompt.
     const granted = isOwner ? [workingDir, ...writeDirs] : [workingDir];
     const writable = access === "rw" ? granted : [];

@@ -3,14 +3,16 @@ import { join } from "node:path";
 import type { Config } from "../../config/config-schema.ts";
 import type { HomePaths } from "../../config/paths.ts";
 import { DEFAULT_PROFILE } from "../../core/agent/agent.ts";
+import type { Current } from "../../core/current.ts";
 import { OWNER, type PersonId } from "../../core/people/person.ts";
 import { personDirectory } from "./person-directory.ts";
 import { profileWorkspaces } from "./workspaces.ts";
 
 export const personNotes =
-  (config: Pick<Config, "profiles">, paths: HomePaths) =>
+  (settings: Current<Pick<Config, "profiles">>, paths: HomePaths) =>
   (person: PersonId): readonly string[] => {
     if (person !== OWNER) return [join(paths.people, personDirectory(person))];
-    const profiles = [DEFAULT_PROFILE, ...Object.keys(config.profiles)];
-    return [...new Set(profiles.map(profileWorkspaces(config, paths)))];
+    const { current } = settings;
+    const profiles = [DEFAULT_PROFILE, ...Object.keys(current.profiles)];
+    return [...new Set(profiles.map(profileWorkspaces(current, paths)))];
   };

@@ -7,6 +7,7 @@ import { seededIds } from "../../../test/kit/ids.ts";
 import { type OpenTriggers, openTriggers } from "../../app/node/open-triggers.ts";
 import { parseConfig } from "../../config/parse-config.ts";
 import { homePaths } from "../../config/paths.ts";
+import { CurrentSettings } from "../../config/settings.ts";
 import type { Clock } from "../../core/ports/clock.ts";
 import { silentLog } from "../../core/ports/log.ts";
 import type { Change } from "../../core/store/change.ts";
@@ -108,7 +109,13 @@ describe("a running node", () => {
       });
     const { config } = parseConfig({ text: `{ heartbeat: { every: "0" } }`, file: "rookery.json5", env: {} });
     const ports = { clock: quick(), ids: seededIds("files"), store, log: silentLog };
-    triggers = openTriggers({ ports, config, paths: homePaths(home), env: {}, models: undefined as never });
+    triggers = openTriggers({
+      ports,
+      settings: new CurrentSettings(config),
+      paths: homePaths(home),
+      env: {},
+      models: undefined as never,
+    });
     write("cron/mail/TASK.md", task("*/5 * * * *"));
     await triggers.start({ post: async () => undefined } as never);
     expect(await memory.job(ID)).toMatchObject({ name: "Mail", file: "cron/mail/TASK.md", revision: 1 });
@@ -131,7 +138,13 @@ describe("a running node", () => {
     const { config } = parseConfig({ text: "{}", file: "rookery.json5", env: {} });
     const store = openMemoryStore();
     const ports = { clock: quick(), ids: seededIds("beats"), store, log: silentLog };
-    triggers = openTriggers({ ports, config, paths: homePaths(home), env: {}, models: undefined as never });
+    triggers = openTriggers({
+      ports,
+      settings: new CurrentSettings(config),
+      paths: homePaths(home),
+      env: {},
+      models: undefined as never,
+    });
     await triggers.start({ post: async () => undefined } as never);
     const titles = async () =>
       (await triggers?.triggers.heartbeat.tasks.list("main"))?.map(({ title, prompt }) => `${title}: ${prompt}`);

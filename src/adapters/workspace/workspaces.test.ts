@@ -33,7 +33,7 @@ const configOf = (text: string) => parseConfig({ text, file: "rookery.json5", en
 const permanent = (workspaceDir?: string) => ({ type: "permanent", workspaceDir });
 const workspaceOf = (person: string | undefined, descriptor: object, profile = "default") =>
   workspacesOf(
-    configOf('{ profiles: { work: { workspace: "work" } } }'),
+    { current: configOf('{ profiles: { work: { workspace: "work" } } }') },
     paths,
     async () => person,
   )({ profile, descriptor } as unknown as AgentRecord);
@@ -97,7 +97,7 @@ describe("the workspaces of profiles", () => {
 
 describe("a new directory for an agent", () => {
   const make = (directory: string | undefined, adopt = noGuard.adopt) =>
-    workspaceMaker(configOf("{}"), paths, { adopt })("default", directory);
+    workspaceMaker({ current: configOf("{}") }, paths, { adopt })("default", directory);
 
   test("is made inside the workspace after its prompt files are guarded", async () => {
     const path = join(paths.workspace, "a/b");
@@ -126,7 +126,7 @@ describe("a new directory for an agent", () => {
 });
 
 test("the notes of a person are in the person's directory, those of the owner in every workspace once", () => {
-  const notes = personNotes(configOf('{ profiles: { a: {}, work: { workspace: "work" } } }'), paths);
+  const notes = personNotes({ current: configOf('{ profiles: { a: {}, work: { workspace: "work" } } }') }, paths);
   expect(notes("ann" as never)).toEqual([join(paths.people, "ann")]);
   expect(notes(OWNER)).toEqual([paths.workspace, join(home, "work")]);
 });

@@ -7,6 +7,7 @@ import { dirname, isAbsolute, join, resolve, sep } from "node:path";
 import type { Config } from "../../config/config-schema.ts";
 import { type HomePaths, resolvePath } from "../../config/paths.ts";
 import type { AgentRecord } from "../../core/agent/agent.ts";
+import type { Current } from "../../core/current.ts";
 import { ConfigError, InvalidInputError } from "../../core/errors.ts";
 import { OWNER } from "../../core/people/person.ts";
 import { makeDirectory } from "../system/make-directory.ts";
@@ -49,9 +50,13 @@ export function makeWorkspaces(config: Pick<Config, "profiles">, paths: HomePath
   }
 }
 
-export function workspacesOf(config: Pick<Config, "profiles">, paths: HomePaths, personOf: PersonOf): WorkspaceOf {
-  const ofProfile = profileWorkspaces(config, paths);
+export function workspacesOf(
+  settings: Current<Pick<Config, "profiles">>,
+  paths: HomePaths,
+  personOf: PersonOf,
+): WorkspaceOf {
   return async (agent) => {
+    const ofProfile = profileWorkspaces(settings.current, paths);
     const instructions = inside(ofProfile(agent.profile), agent);
     const person = await personOf(agent);
     if (person === OWNER) return { instructions, own: instructions };
@@ -75,13 +80,13 @@ const isBelow = (root: string, path: string): boolean => path.startsWith(`${root
  * leads out of the workspace is refused. Commands that run already and can write there change no prompt file in it.
  */
 export function workspaceMaker(
-  config: Pick<Config, "profiles">,
+  settings: Current<Pick<Config, "profiles">>,
   paths: HomePaths,
   guard: Pick<PromptGuard, "adopt"> = noGuard,
 ) {
   return async (profile: string, directory: string | undefined): Promise<string | undefined> => {
     if (directory === undefined) return undefined;
-    const workspace = profileWorkspaces(config, paths)(profile);
+    const workspace = profileWorkspaces(settings.current, paths)(profile);
     const outside = new InvalidInputError("Path is outside the allowed directories.");
     const wanted = resolve(workspace, directory);
     if (!isBelow(workspace, wanted)) throw outside;

@@ -63,7 +63,8 @@ async function byThisProcess({ home, paths, env }: Place, change: NewText): Prom
     );
     const { file, text, why, before } = change;
     const written = { by: { person: OWNER, surface: "cli" }, why, expect: versionOf(before) };
-    return (await nodeChanges({ config: { profiles }, paths, clock, env }).write(file, text, written))?.id;
+    return (await nodeChanges({ settings: { current: { profiles } }, paths, clock, env }).write(file, text, written))
+      ?.id;
   } finally {
     lock.release();
   }

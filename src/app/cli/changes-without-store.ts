@@ -15,5 +15,5 @@ export async function changesWithoutStore({
   if (sharedStoreUrl(paths, config, env) !== undefined) return undefined;
   const { nodeChanges } = await import("../node/node-changes.ts");
   const { systemClock: clock } = await import("../../adapters/system/system-clock.ts");
-  return nodeChanges({ config, paths, clock, env });
+  return nodeChanges({ settings: { current: config }, paths, clock, env });
 }

@@ -96,11 +96,11 @@ beforeAll(async () => {
       return config;
     },
   });
-  const { node, paths, config } = world;
+  const { node, paths } = world;
   writeFileSync(paths.config, written, { mode: 0o600 });
   writeKey(paths.auth, "other", "default", SECRETS.login ?? "");
   gateway = await openGateway({
-    ...{ node, config: () => config, tokenFile: paths.tokens, control: paths.home },
+    ...{ node, settings: node.settings, tokenFile: paths.tokens, control: paths.home },
     reload: async () => ({ changed: [], reloaded: [], needsRestart: [] }),
   });
   const root = { id: "root", name: "root", kind: "owner", scopes: ["admin"] } as const;
@@ -152,7 +152,7 @@ it(
     expect(world.asked).toContain("/search");
     const exported = whole(await exportSession(node.ports.store, last.agent));
     const { prompts, events, sent, stderr } = world;
-    const places = { prompts, events, deliveries: sent, configuration: node.config };
+    const places = { prompts, events, deliveries: sent, configuration: node.settings.current };
     const shown = Object.fromEntries(Object.entries(places).map(([name, value]) => [name, whole(value)]));
     expect(foundIn({ history, exported, stderr: stderr(), ...shown })).toEqual([]);
   },

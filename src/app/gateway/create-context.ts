@@ -1,8 +1,9 @@
 /** Builds what handlers work with, for every surface of one engine: the HTTP port, the control socket, or a command. */
+
 import type { FileChanges } from "../../adapters/workspace/changes/file-changes.ts";
-import type { Config } from "../../config/config-schema.ts";
 import type { HomePaths } from "../../config/paths.ts";
-import { hostZone } from "../../core/zoned-time.ts";
+import type { Settings } from "../../config/settings.ts";
+import type { Current } from "../../core/current.ts";
 import { dayIn } from "../../engine/budgets/budget-settings.ts";
 import type { NodeModels } from "../node/node-models.ts";
 import type { NodeTraces } from "../node/node-traces.ts";
@@ -40,8 +41,7 @@ export type ServedNode = Pick<RookeryNode, "agents" | "ports" | "triggers" | "re
 
 export interface ContextOptions {
   readonly node: ServedNode;
-  /** The current configuration: a reload changes it. */
-  readonly config: () => Config;
+  readonly settings: Current<Settings>;
   readonly reload: Reload;
   readonly paths: HomePaths;
   /** Default: that of the process. */
@@ -55,7 +55,7 @@ export interface ContextOptions {
 }
 
 export async function createContext(options: ContextOptions, stopping: AbortSignal): Promise<GatewayContext> {
-  const { node, config, reload, version, paths, env = process.env } = options;
+  const { node, settings, reload, version, paths, env = process.env } = options;
   const { ports, agents, triggers, remoteNodes, isShared = remoteNodes !== undefined } = node;
   const { clock, log } = ports;
   const runEvents = new RunEventHub(agents.events, remoteNodes);
@@ -68,7 +68,7 @@ export async function createContext(options: ContextOptions, stopping: AbortSign
   const logins = await LoginService.open({
     ports,
     isShared,
-    loginMs: () => config().gateway.loginDays * DAY_MS,
+    loginMs: () => settings.current.gateway.loginDays * DAY_MS,
   });
   const limits = { ...GATEWAY_LIMITS, ...options.limits };
   let openApi: Promise<unknown> | undefined;
@@ -76,7 +76,7 @@ export async function createContext(options: ContextOptions, stopping: AbortSign
     agents,
     ports,
     triggers,
-    config,
+    settings,
     paths,
     env,
     reload,
@@ -89,8 +89,8 @@ export async function createContext(options: ContextOptions, stopping: AbortSign
     traces: node.traces,
     isIdle: node.isIdle ?? false,
     limiter: new UsageLimiter(ports, {
-      limits: () => config().gateway.limits,
-      dayOf: (at) => dayIn(at, config().session.timeZone ?? hostZone()),
+      limits: () => settings.current.gateway.limits,
+      dayOf: (at) => dayIn(at, settings.current.zone),
     }),
     limits,
     failures: new RateLimiter(() => clock.monotonic()),

@@ -1,10 +1,12 @@
 /** A gateway over a real node with its own home, in the test's process: for tests of routes and access. */
+
 import { mkdtempSync, rmSync } from "node:fs";
 import { type IncomingHttpHeaders, request } from "node:http";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { type Config, configSchema } from "../../config/config-schema.ts";
 import { homePaths } from "../../config/paths.ts";
+import { CurrentSettings } from "../../config/settings.ts";
 import { defined } from "../../core/defined.ts";
 import type { Clock } from "../../core/ports/clock.ts";
 import type { Connector } from "../../core/ports/connector.ts";
@@ -87,10 +89,19 @@ export async function openTestGateway(
   };
   const { connectors = [], model, clock } = options;
   const node = await openNode({ paths, config, connectors, model, clock, log: silentLog, onFatal });
-  const kit = { config };
+  const settings = new CurrentSettings(config);
+  const kit = {
+    get config(): Config {
+      return settings.current;
+    },
+    /** Another configuration is in force at the gateway. */
+    set config(next: Config) {
+      settings.replace(next);
+    },
+  };
   const gateway = await openGateway({
     node,
-    config: () => kit.config,
+    settings,
     reload: async () => ({ changed: [], reloaded: [], needsRestart: [] }),
     tokenFile: paths.tokens,
     control: home,

@@ -26,7 +26,7 @@ export interface Port {
 /** Rejects with `ConfigError` if the address cannot be used, or is not safe. */
 export async function openPort(context: GatewayContext, router: LazyRouter, options: PortOptions): Promise<Port> {
   const { tls } = options;
-  const { gateway } = context.config();
+  const { gateway } = context.settings.current;
   const host = options.host ?? gateway.host;
   const isSecure = tls !== undefined;
   assertSecureBind(host, isSecure, gateway.trustedProxies);
@@ -36,7 +36,7 @@ export async function openPort(context: GatewayContext, router: LazyRouter, opti
     context,
     surface: "network",
     router,
-    policy: () => requestPolicy(context.config(), host, isSecure),
+    policy: () => requestPolicy(context.settings.current, host, isSecure),
     onRequestEnd: () => collector.worked(),
   });
   const server = createServer({ tls, limits: context.limits, onRequest });

@@ -2,6 +2,7 @@
  * A gateway over a test engine: real HTTP, a store in memory that outlives restarts, a virtual clock, and a kill after any
  * commit. A killed process gets no answer of the store, so its requests never end; the client gives them up.
  */
+
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { request } from "node:http";
 import { tmpdir } from "node:os";
@@ -12,10 +13,10 @@ import type { TestProcess } from "../../../test/kit/process.ts";
 import { openModels } from "../../adapters/models/open-models.ts";
 import { type Config, configSchema } from "../../config/config-schema.ts";
 import { homePaths } from "../../config/paths.ts";
+import { CurrentSettings } from "../../config/settings.ts";
 import { defined } from "../../core/defined.ts";
 import type { Scope } from "../../core/rights/scope.ts";
 import type { Change } from "../../core/store/change.ts";
-import { budgetsOf } from "../../engine/budgets/budget-settings.ts";
 import { TriggerTestEngine } from "../../engine/triggers/triggers.test-kit.ts";
 import { nodeChanges } from "../node/node-changes.ts";
 import { nodeModels } from "../node/node-models.ts";
@@ -36,7 +37,7 @@ export class RestartingGateway {
   readonly config: Config;
   readonly home = mkdtempSync(join(tmpdir(), "rookery-restarting-"));
   readonly changes = nodeChanges({
-    config: configSchema.parse({}),
+    settings: { current: configSchema.parse({}) },
     paths: homePaths(this.home),
     clock: { now: () => 0 },
   });
@@ -61,11 +62,12 @@ export class RestartingGateway {
       hooks: { deploy: { token: "open", prompt: "{{who}}" }, other: { token: "open" } },
       ...options.config,
     });
-    const triggers = { webhooks: config.hooks, heartbeat: config };
-    const system = { budgets: budgetsOf(config), queue: config.queue };
+    const { hooks, heartbeat, profiles, budgets, queue } = config;
+    const owner = { accounts: ["test:ann", "api:ann"] };
+    const settings = { hooks, heartbeat, profiles, budgets, queue, owner };
     const { tools, channels } = options;
     const world = await TriggerTestEngine.open({
-      ...{ script: options.script ?? script, children: true, triggers, system, tools, channels },
+      ...{ script: options.script ?? script, children: true, settings, tools, channels },
     });
     const kit = new RestartingGateway(world, config);
     mkdirSync(join(kit.home, "workspace"));
@@ -83,8 +85,8 @@ export class RestartingGateway {
   async #serve(): Promise<void> {
     this.#life = { alive: true, name: `gateway${++this.#lives}` };
     const { clock, log } = this.engine.ports(this.#life);
-    const opened = openModels({ config: this.config, paths: homePaths(this.home), clock, log });
-    const models = nodeModels(this.config, opened, clock);
+    const opened = openModels({ settings: { current: this.config }, paths: homePaths(this.home), clock, log });
+    const models = nodeModels({ current: this.config }, opened, clock);
     this.gateway = await openGateway({
       node: {
         agents: this.engine.system,
@@ -100,7 +102,7 @@ export class RestartingGateway {
           },
         },
       },
-      config: () => this.config,
+      settings: new CurrentSettings(this.config),
       reload: async () => {
         this.reloads += 1;
         return { changed: [], reloaded: [], needsRestart: [] };

@@ -237,7 +237,7 @@ describe("tools and connectors of createRookery", () => {
     await rookery.settled();
     expect(sent.splice(1)).toEqual([expect.stringContaining("I do not know you yet")]);
     expect((await rookery.agents.list()).items).toHaveLength(before);
-    expect(host?.commands).toBe(true);
+    expect(host?.reading?.().commands).toBe(true);
   });
 
   it.each(["terminal", "api", "person"])(

@@ -52,7 +52,7 @@ async function openHeld(options: EngineOptions): Promise<Engine> {
   const { paths, config, env, rootToken, reload, control = true, limits } = options;
   const node = await openNode(options);
   const store = options.store ? undefined : sharedStoreUrl(paths, config, env);
-  const served = serveHere({ node, config: () => node.config, paths, store, rootToken, reload, limits });
+  const served = serveHere({ node, settings: node.settings, paths, store, rootToken, reload, limits });
   const socket = control ? await openControl(paths.home, node.ports, () => served.server()) : undefined;
   return {
     node,

@@ -31,8 +31,6 @@ export interface ServeOptions {
   readonly connectors?: readonly Connector[];
   readonly errors?: { write(text: string): unknown };
   readonly onFatal: (error: unknown) => void;
-  /** Called with the path of each value of the configuration that is read after the start. */
-  readonly onConfigRead?: (path: string) => void;
   /** Ends the whole process if it does not respond. */
   readonly watchdog?: boolean;
   /** For tests. Default: those of the machine and of the configuration. */
@@ -56,7 +54,7 @@ const SETTLE_MS = 200;
 
 export async function serve(options: ServeOptions): Promise<Serving> {
   const { paths, env, errors, onFatal, watchdog, limits, clock, model } = options;
-  const { config, connectors = [], onConfigRead } = options;
+  const { config, connectors = [] } = options;
   const host = options.host ?? config.gateway.host;
   const tls = readTls(config, paths);
   // Checked before the node opens the store.
@@ -69,7 +67,7 @@ export async function serve(options: ServeOptions): Promise<Serving> {
   };
   let reload: Reload | undefined;
   const engine = await openEngine({
-    ...{ paths, config, env, connectors, errors, onFatal, onConfigRead, watchdog, limits, clock, model },
+    ...{ paths, config, env, connectors, errors, onFatal, watchdog, limits, clock, model },
     stays: true,
     rootToken: () => token().text,
     reload: (by) => reload?.(by) ?? Promise.reject(starting()),

@@ -121,7 +121,7 @@ describe("a change of session.dmScope", () => {
       ),
     ]);
     expect(home.warnings[0]).toContain("2 can be carried over, 1 cannot");
-    const { items } = await carryPlan(home.node.ports, home.node.config);
+    const { items } = await carryPlan(home.node.ports, home.node.settings.current);
     expect(items.map(({ from, to, stays }) => [from, to, stays])).toEqual([
       ["agent:main:phone:dm:a1", "agent:main:dm:ann", undefined],
       ["agent:main:phone:dm:b1", "agent:main:dm:bob", undefined],
@@ -147,13 +147,13 @@ describe("a change of session.dmScope", () => {
     const slow = Promise.withResolvers<void>();
     const deciding = await start("deciding", "per-peer", (said) => (said.includes("slow") ? slow.promise : undefined));
     copy("deciding", "before");
-    const carried = await carryOver(deciding.node.ports, deciding.node.config, {}, BY);
+    const carried = await carryOver(deciding.node.ports, deciding.node.settings.current, {}, BY);
     expect(carried.map(({ agentId }) => agentId)).toEqual([annPhone, bob]);
     // Killed before the engine has put it in force.
     copy("deciding", "after");
     slow.resolve();
     const before = await start("before", "per-peer");
-    expect((await carryPlan(before.node.ports, before.node.config)).items).toHaveLength(3);
+    expect((await carryPlan(before.node.ports, before.node.settings.current)).items).toHaveLength(3);
 
     const after = await start("after", "per-peer");
     // The run that was open goes on in its conversation and answers once.
@@ -164,7 +164,7 @@ describe("a change of session.dmScope", () => {
     await after.node.agents.settled();
     expect(after.sent.at(-1)?.text).toBe("2 heard");
     expect(new Set(await agents(after))).toEqual(new Set([annPhone, annDesk, bob]));
-    expect((await carryPlan(after.node.ports, after.node.config)).items).toEqual([]);
+    expect((await carryPlan(after.node.ports, after.node.settings.current)).items).toEqual([]);
     // Nobody asks again at the next start.
     expect(after.warnings.join()).not.toContain("behind");
   });
@@ -175,7 +175,7 @@ describe("a change of session.dmScope", () => {
     expect(home.warnings).toEqual([]);
     await home.node.reload(configOf("per-peer"), ["session.dmScope"]);
     expect(home.warnings).toEqual([expect.stringContaining("leaves 3 conversations behind")]);
-    await carryOver(home.node.ports, home.node.config, {}, BY);
+    await carryOver(home.node.ports, home.node.settings.current, {}, BY);
     await home.node.agents.pairing.reread();
     expect(await home.say("desk", "a2", "one")).toBe(annPhone);
     await home.node.reload(configOf("per-channel-peer"), ["session.dmScope"]);
@@ -188,9 +188,10 @@ describe("a change of session.dmScope", () => {
     const home = await start("begun", "per-peer");
     const newer = await home.say("phone", "a1", "a new one");
     expect((await home.node.ports.store.agent(newer as AgentId))?.sessionKey).toBe("agent:main:dm:ann");
-    const stays = async () => (await carryPlan(home.node.ports, home.node.config)).items.map((one) => one.stays);
+    const stays = async () =>
+      (await carryPlan(home.node.ports, home.node.settings.current)).items.map((one) => one.stays);
     expect(await stays()).toEqual(["begun", undefined, "older"]);
-    expect(await carryOver(home.node.ports, home.node.config, {}, BY)).toHaveLength(1);
+    expect(await carryOver(home.node.ports, home.node.settings.current, {}, BY)).toHaveLength(1);
     await home.node.agents.pairing.reread();
     expect(await home.say("phone", "a1", "still there")).toBe(newer);
     // Decided: it is not offered again.
@@ -201,7 +202,7 @@ describe("a change of session.dmScope", () => {
     copy("killed", "replaced");
     const home = await start("replaced", "per-peer");
     await home.say("phone", "a1", "a new one");
-    await carryOver(home.node.ports, home.node.config, { replace: true }, BY);
+    await carryOver(home.node.ports, home.node.settings.current, { replace: true }, BY);
     await home.node.agents.pairing.reread();
     expect(await home.say("phone", "a1", "where was I?")).toBe(annPhone);
   });
@@ -209,13 +210,11 @@ describe("a change of session.dmScope", () => {
   it("is decided before the configuration changes, or not at all", async () => {
     copy("killed", "ahead");
     const home = await start("ahead", "per-channel-peer");
-    expect((await carryPlan(home.node.ports, home.node.config, "main")).items.map(({ stays }) => stays)).toEqual([
-      "shared",
-      "shared",
-      "shared",
-    ]);
-    expect(await carryOver(home.node.ports, home.node.config, { scope: "main" }, BY)).toEqual([]);
-    await carryOver(home.node.ports, home.node.config, { scope: "per-peer" }, BY);
+    expect(
+      (await carryPlan(home.node.ports, home.node.settings.current, "main")).items.map(({ stays }) => stays),
+    ).toEqual(["shared", "shared", "shared"]);
+    expect(await carryOver(home.node.ports, home.node.settings.current, { scope: "main" }, BY)).toEqual([]);
+    await carryOver(home.node.ports, home.node.settings.current, { scope: "per-peer" }, BY);
     await home.node.agents.pairing.reread();
     expect(await home.say("desk", "a2", "not yet")).toBe(annDesk);
     await home.node.reload(configOf("per-peer"), ["session.dmScope"]);
@@ -225,8 +224,8 @@ describe("a change of session.dmScope", () => {
   it("is left for good if the owner wants that", async () => {
     copy("killed", "left");
     const home = await start("left", "per-peer");
-    await leaveBehind(home.node.ports, home.node.config, BY);
-    expect((await carryPlan(home.node.ports, home.node.config)).items).toEqual([]);
+    await leaveBehind(home.node.ports, home.node.settings.current, BY);
+    expect((await carryPlan(home.node.ports, home.node.settings.current)).items).toEqual([]);
     expect(await home.say("phone", "b1", "hi")).not.toBe(bob);
   });
 });

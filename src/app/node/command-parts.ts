@@ -1,4 +1,4 @@
-/** What commands in chats show and change of a node: its models, schedules, memory files, and which channels have commands. */
+/** What commands in chats show and change of a node: its models, schedules and memory files. */
 import { CHOICE_FIELDS, choiceProblem, thinkingLevelsOf } from "../../adapters/models/check-choice.ts";
 import { AUTO } from "../../adapters/models/choose-model.ts";
 import { describeLogins } from "../../adapters/models/logins/describe-logins.ts";
@@ -9,18 +9,19 @@ import { memoryChanges } from "../../adapters/workspace/changes/memory-changes.t
 import { readMemory } from "../../adapters/workspace/read-memory.ts";
 import { workspaceReaders } from "../../adapters/workspace/read-workspace-file.ts";
 import { workspacesOf } from "../../adapters/workspace/workspaces.ts";
-import { commandsOn } from "../../config/commands-on.ts";
 import type { Config } from "../../config/config-schema.ts";
 import type { HomePaths } from "../../config/paths.ts";
+import type { Settings } from "../../config/settings.ts";
 import type { AgentRecord } from "../../core/agent/agent.ts";
+import type { Current } from "../../core/current.ts";
 import { DeniedError } from "../../core/errors.ts";
 import type { Clock } from "../../core/ports/clock.ts";
-import { hostZone, startOfDay } from "../../core/zoned-time.ts";
+import { startOfDay } from "../../core/zoned-time.ts";
 import type { CommandParts } from "../../engine/commands/chat-command.ts";
 import type { CronService } from "../../engine/triggers/cron/cron-service.ts";
 
 interface CommandPartsDeps {
-  readonly config: Config;
+  readonly settings: Current<Settings>;
   readonly paths: HomePaths;
   readonly clock: Clock;
   readonly models: OpenModels;
@@ -31,19 +32,18 @@ interface CommandPartsDeps {
   readonly changes?: FileChanges;
 }
 
-export function commandParts({ config, paths, clock, cron, changes, ...rest }: CommandPartsDeps): CommandParts {
-  const workspaceOf = workspacesOf(config, paths, async ({ person }) => person);
+export function commandParts({ settings, paths, clock, cron, changes, ...rest }: CommandPartsDeps): CommandParts {
+  const workspaceOf = workspacesOf(settings, paths, async ({ person }) => person);
   const readerOf = workspaceReaders(() => clock.now(), changes?.guard);
   return {
-    isOn: (connector) => commandsOn(config.commands, connector),
     models: {
-      describe: (agent) => describe(config, { ...rest, clock }, agent),
+      describe: (agent) => describe(settings.current, { ...rest, clock }, agent),
       async problem({ profile, state }, patch) {
         const isChoice = CHOICE_FIELDS.some((field) => patch[field] !== undefined && patch[field] !== null);
         if (!isChoice) return undefined;
         const onlyNames = rest.modelGiven;
         const setsThinking = typeof patch.thinkingLevel === "string";
-        return choiceProblem(config, rest.models, { profile, state: { ...state }, onlyNames, setsThinking });
+        return choiceProblem(settings.current, rest.models, { profile, state: { ...state }, onlyNames, setsThinking });
       },
     },
     jobs: jobsOf(cron),
@@ -52,7 +52,7 @@ export function commandParts({ config, paths, clock, cron, changes, ...rest }: C
       return own === undefined ? undefined : readMemory(own, name, readerOf(own), changes?.guard);
     },
     memoryChanges: changes && memoryChanges(changes, paths, async (agent) => (await workspaceOf(agent)).own),
-    dayStart: (now) => startOfDay(now, config.session.timeZone ?? hostZone()),
+    dayStart: (now) => startOfDay(now, settings.current.zone),
   };
 }
 

@@ -10,6 +10,7 @@ import { profileWorkspaces } from "../../adapters/workspace/workspaces.ts";
 import type { Config } from "../../config/config-schema.ts";
 import { secretDeps } from "../../config/load-config.ts";
 import { type HomePaths, processDirectory } from "../../config/paths.ts";
+import type { Current } from "../../core/current.ts";
 import { cutText } from "../../core/cut-text.ts";
 import { DeniedError } from "../../core/errors.ts";
 import { everyone } from "../../core/people/behalf.ts";
@@ -18,14 +19,14 @@ import type { Ports } from "../../core/ports/ports.ts";
 import type { Tool } from "../../core/ports/tool.ts";
 import { isNode } from "../../core/rights/exec-settings.ts";
 import type { PostRequest } from "../../engine/agents/message-ingress.ts";
-import { type ConfiguredRules, configuredRules } from "../../engine/rights/configured-rules.ts";
+import { configuredRules } from "../../engine/rights/configured-rules.ts";
 import type { RunEvents } from "../../engine/runtime/run-events.ts";
 import { ancestorsOf } from "../../engine/subagents/tree.ts";
 import { nodeSandbox } from "./node-sandbox.ts";
 import { permanentDirectories } from "./permanent-directories.ts";
 
 export interface CommandParts extends Pick<ExecDeps, "placesOf" | "marks" | "guard"> {
-  readonly config: Config;
+  readonly settings: Current<Config>;
   readonly paths: HomePaths;
   readonly ports: Pick<Ports, "store" | "clock" | "log">;
   readonly events: Pick<RunEvents, "listenToEnds">;
@@ -47,36 +48,38 @@ export interface CommandTools {
 const MAX_PROCESSES = 512;
 
 export function commandTools(parts: CommandParts): CommandTools {
-  const { config, paths, ports, events, env, placesOf, marks, guard } = parts;
+  const { settings, paths, ports, events, env, placesOf, marks, guard } = parts;
   const { clock, store, log } = ports;
-  const sandbox = nodeSandbox({ config, paths, env });
+  const sandbox = nodeSandbox({ settings, paths, env });
   const processes = new Processes({
     directory: processDirectory(paths),
     clock,
     sandbox: sandbox.get,
     guard,
-    limits: () => ({ ...config.sandbox, processes: MAX_PROCESSES }),
+    limits: () => ({ ...settings.current.sandbox, processes: MAX_PROCESSES }),
   });
   const keeper = new ProcessKeeper({ processes, clock, log, store, marks, guard, tell: teller(parts.post) });
   const unlisten = events.listenToEnds(({ agentId }) => void keeper.check(agentId));
   void keeper.start();
-  const rules = configuredRules(config);
-  const policyFor = commandPolicy({ config, paths, env });
+  const policyFor = commandPolicy({ settings, paths, env });
   const secretFrom = secretDeps(paths.home, env);
-  const secret = (name: string): string => config.sandbox.secrets[name]?.reveal(secretFrom) ?? "";
+  const secret = (name: string): string => settings.current.sandbox.secrets[name]?.reveal(secretFrom) ?? "";
   const tools = execTools({
     ...{ processes, marks, guard, placesOf, secret },
     disk: realDisk,
     policyOf: async ({ profile }, places, freezesSkills) =>
       policyFor(places, {
-        access: rules.workspaceAccessOf(profile),
-        agentDirs: await permanentDirectories(store, profileWorkspaces(config, paths)),
+        access: configuredRules(settings.current).workspaceAccessOf(profile),
+        agentDirs: await permanentDirectories(store, profileWorkspaces(settings.current, paths)),
         freezesSkills,
       }),
-    hostOf: hostOf(rules, parts),
+    hostOf: hostOf(parts),
     environment: () => commandEnvironment(env),
-    settings: () => ({ domains: config.sandbox.domains, secrets: Object.keys(config.sandbox.secrets) }),
-    secretValues: () => known(Object.keys(config.sandbox.secrets), secret),
+    settings: () => {
+      const { domains, secrets } = settings.current.sandbox;
+      return { domains, secrets: Object.keys(secrets) };
+    },
+    secretValues: () => known(Object.keys(settings.current.sandbox.secrets), secret),
     started: () => keeper.watch(),
   });
   return {
@@ -108,12 +111,10 @@ const oneLine = (command: string): string => cutText(command.replace(/\p{Cc}/gu,
 
 /** Where a command runs, as the settings of its agent say in a run for these people. */
 const hostOf =
-  (
-    { execPolicyOf }: Pick<ConfiguredRules, "execPolicyOf">,
-    { people, nodeName, ports }: Pick<CommandParts, "people" | "nodeName" | "ports">,
-  ): ExecDeps["hostOf"] =>
+  ({ settings, people, nodeName, ports }: CommandParts): ExecDeps["hostOf"] =>
   async (agent, { behalf }) => {
     const way = await people(behalf ? everyone(behalf) : []);
+    const { execPolicyOf } = configuredRules(settings.current);
     const { host, node } = execPolicyOf(agent, way, { ancestors: await ancestorsOf(ports.store, agent) });
     if (host === "sandbox") return "sandbox";
     if (host === "gateway" || (node !== undefined && isNode(node, nodeName))) return "host";

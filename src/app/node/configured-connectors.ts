@@ -21,6 +21,7 @@ import { accountIdOf, CONNECTOR_KINDS, type ConnectorKind, kindOfAccount } from 
 import { secretDeps } from "../../config/load-config.ts";
 import { Secret } from "../../config/secret.ts";
 import type { ConnectorAccount } from "../../config/sections/connectors.ts";
+import type { Current } from "../../core/current.ts";
 import type { DeliveryContext } from "../../core/delivery/delivery.ts";
 import { WEBHOOK_CHANNEL } from "../../core/delivery/route.ts";
 import type { Ids } from "../../core/ids.ts";
@@ -38,8 +39,7 @@ export const KINDS: Readonly<Record<ConnectorKind, ConnectorKindDefinition>> = {
 };
 
 interface ConfiguredDeps {
-  /** The live view. */
-  readonly config: Config;
+  readonly settings: Current<Config>;
   readonly home: string;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly ports: { readonly clock: Clock; readonly log: Log; readonly store: Store; readonly ids: Ids };
@@ -63,7 +63,7 @@ export function configuredConnectors(deps: ConfiguredDeps): ConfiguredConnectors
   // Every node has the one to the addresses of mailboxes.
   const mailboxes = connectors.get(WEBHOOK_CHANNEL);
   const isMailbox = ({ accountId }: DeliveryContext): boolean =>
-    accountId !== undefined && Object.hasOwn(deps.config.mailbox.webhooks, accountId);
+    accountId !== undefined && Object.hasOwn(deps.settings.current.mailbox.webhooks, accountId);
   const put = (kind: ConnectorKind, channel: AccountsConnector | undefined): void => {
     const beside = kind === WEBHOOK_CHANNEL ? mailboxes : undefined;
     const one = channel && beside ? bothWebhooks(channel, beside, isMailbox) : (channel ?? beside);
@@ -99,24 +99,24 @@ export function configuredConnectors(deps: ConfiguredDeps): ConfiguredConnectors
 }
 
 function accountsOf(deps: ConfiguredDeps, kind: ConnectorKind): readonly ChannelAccount[] {
-  const { config, home, env, ports } = deps;
-  const siblings = () => entriesOf(config, kind);
+  const { settings, home, env, ports } = deps;
+  const siblings = () => entriesOf(settings.current, kind);
   const reveal = (secret: Secret): string => secret.reveal(secretDeps(home, env));
   const load = (one: OptionalPackage) => loadPackage(one, { home, env });
-  return entriesOf(config, kind).map(({ name, accountId, settings }): ChannelAccount => {
-    const webhookUrl = settings.webhook && webhookUrlOf(name, config.gateway.publicUrl);
+  const { gateway } = settings.current;
+  return siblings().map(({ name, accountId, settings: own }): ChannelAccount => {
+    const webhookUrl = own.webhook && webhookUrlOf(name, gateway.publicUrl);
     return {
-      ...{ name, accountId, groupActivation: settings.groups.activation },
-      fingerprint: fingerprintOf({ ...settings, webhookUrl } as ConnectorAccount, reveal),
-      open: () => KINDS[kind].open({ name, accountId, settings, webhookUrl, siblings, reveal, load, ports }),
+      ...{ name, accountId, groupActivation: own.groups.activation },
+      fingerprint: fingerprintOf({ ...own, webhookUrl } as ConnectorAccount, reveal),
+      open: () => KINDS[kind].open({ name, accountId, settings: own, webhookUrl, siblings, reveal, load, ports }),
     };
   });
 }
 
 /** The enabled entries of a kind, as the configuration is now. */
 const entriesOf = ({ connectors }: Pick<Config, "connectors">, kind: ConnectorKind) =>
-  Object.entries(connectors).flatMap(([name, live]) => {
-    const settings = plain(live) as ConnectorAccount;
+  Object.entries(connectors).flatMap(([name, settings]) => {
     const isOn = kindOfAccount(name, settings) === kind && settings.enabled;
     return isOn ? [{ name, accountId: accountIdOf(name, kind), settings }] : [];
   });
@@ -139,12 +139,6 @@ function webhookUrlOf(name: string, address: string | undefined): string | undef
   const url = new URL(address);
   url.pathname = `${url.pathname.replace(/\/$/u, "")}/channels/${name}`;
   return url.href;
-}
-
-/** A copy of a section of the live view: an account keeps the settings it was opened with. */
-function plain(value: unknown): unknown {
-  if (value instanceof Secret || typeof value !== "object" || value === null || Array.isArray(value)) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, child]) => [key, plain(child)]));
 }
 
 /** Settings with the same text are the same. A secret counts with its value, as a hash. */

@@ -8,6 +8,7 @@ import { systemIds } from "../../adapters/system/system-ids.ts";
 import { createHome } from "../../config/create-home.ts";
 import { parseConfig } from "../../config/parse-config.ts";
 import { type HomePaths, homePaths } from "../../config/paths.ts";
+import { CurrentSettings } from "../../config/settings.ts";
 import type { AgentRecord } from "../../core/agent/agent.ts";
 import type { AgentDescriptor } from "../../core/agent/descriptor.ts";
 import type { ChangeId, RunId } from "../../core/ids.ts";
@@ -40,7 +41,10 @@ async function make(descriptor: AgentDescriptor, profile = "main"): Promise<Agen
 
 const open = (text = "{}", rest: Partial<Parameters<typeof createToolkit>[0]> = {}) => {
   const { config } = parseConfig({ text, file: "rookery.json5", env: {} });
-  return createToolkit({ config, paths, clock: systemClock, store, ...rest });
+  const settings = new CurrentSettings(config);
+  const toolkit = createToolkit({ settings, paths, clock: systemClock, store, ...rest });
+  const promptOf = (agent: AgentRecord) => toolkit.promptOf(agent, undefined, settings.current);
+  return { ...toolkit, promptOf };
 };
 
 describe("the toolkit of a node", () => {

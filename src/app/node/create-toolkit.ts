@@ -23,21 +23,20 @@ import { findSkills, readText } from "../../adapters/workspace/skills/find-skill
 import { keptBody, skillTexts } from "../../adapters/workspace/skills/kept-skills.ts";
 import { sessionSkills } from "../../adapters/workspace/skills/session-skills.ts";
 import { type PersonOf, workspacesOf } from "../../adapters/workspace/workspaces.ts";
-import type { Config } from "../../config/config-schema.ts";
 import type { HomePaths } from "../../config/paths.ts";
+import type { Settings } from "../../config/settings.ts";
 import type { AgentRecord } from "../../core/agent/agent.ts";
+import type { Current } from "../../core/current.ts";
 import type { PersonId } from "../../core/people/person.ts";
 import type { Clock } from "../../core/ports/clock.ts";
 import type { Tool, ToolHost } from "../../core/ports/tool.ts";
 import type { Place } from "../../core/rights/match-rule.ts";
-import { hostZone } from "../../core/zoned-time.ts";
 import type { Directory } from "../../engine/people/directory.ts";
 import { personOf } from "../../engine/runtime/people.ts";
-import { peopleSettings } from "../../engine/runtime/people-settings.ts";
 import type { CommandParts, CommandTools } from "./command-tools.ts";
 import type { NodeMcp } from "./node-mcp.ts";
 import { listRights } from "./tool-list-rights.ts";
-import { toolPolicies } from "./tool-policies.ts";
+import { toolPolicy } from "./tool-policies.ts";
 
 export interface Toolkit {
   readonly tools: ToolHost;
@@ -50,8 +49,8 @@ export interface Toolkit {
   placeOf(agent: AgentRecord): Promise<Place>;
 }
 
-interface ToolkitOptions extends Pick<PromptDeps, "permanentAgents" | "systemAgents" | "swarmNamed" | "marks"> {
-  readonly config: Config;
+interface ToolkitOptions extends Pick<PromptDeps, "permanentAgents" | "swarmNamed" | "marks"> {
+  readonly settings: Current<Settings>;
   readonly paths: HomePaths;
   readonly clock: Clock;
   /** Tells which person an agent works for. */
@@ -81,20 +80,19 @@ interface ToolkitOptions extends Pick<PromptDeps, "permanentAgents" | "systemAge
 }
 
 export function createToolkit(options: ToolkitOptions): Toolkit {
-  const { config, paths, clock, store, guard = noGuard, more = [], older = [] } = options;
-  const settings = peopleSettings(config);
+  const { settings, paths, clock, store, guard = noGuard, more = [], older = [] } = options;
   const marks = options.marks ?? openFileMarks(paths);
   /** An account works in the directory of the person it belongs to now. */
   const whose =
     (people: "now" | "recent"): PersonOf =>
     async (agent) => {
-      const id = agent.person ?? (await personOf(store, settings, agent, { rights: true }));
+      const id = agent.person ?? (await personOf(store, settings.current.identity, agent, { rights: true }));
       if (id === undefined || !options.directory) return id;
       return (await options.directory[people]()).personOf(id as PersonId);
     };
   // Prompts are built before every model call: the directory is read for files only.
-  const placesOf = agentPlaces(config, paths, workspacesOf(config, paths, whose("now")));
-  const workspaceOf = workspacesOf(config, paths, whose("recent"));
+  const placesOf = agentPlaces(settings, paths, workspacesOf(settings, paths, whose("now")));
+  const workspaceOf = workspacesOf(settings, paths, whose("recent"));
   const rights = listRights(options.directory, settings);
   const commands = options.commands?.({ placesOf, marks, guard });
   const texts = skillTexts(paths);
@@ -104,7 +102,7 @@ export function createToolkit(options: ToolkitOptions): Toolkit {
     isMarked: ({ directory, text }) => isMarkedFile(marks, directory, "SKILL.md", text),
     texts,
   });
-  const zone = (): string => config.session.timeZone ?? hostZone();
+  const zone = (): string => settings.current.zone;
   const files = { placesOf, personOf: whose("now"), marks };
   const { changes } = options;
   const all = [
@@ -127,7 +125,7 @@ export function createToolkit(options: ToolkitOptions): Toolkit {
             ...options.memory,
             ...{ marks, guard },
             people: options.directory.now,
-            directoryOf: async (agent) => (await workspacesOf(config, paths, whose("now"))(agent)).own,
+            directoryOf: async (agent) => (await workspacesOf(settings, paths, whose("now"))(agent)).own,
           },
           changes && { ...files, changes, disk: realDisk, now: () => clock.now(), zone },
         )
@@ -142,23 +140,23 @@ export function createToolkit(options: ToolkitOptions): Toolkit {
       changing: options.mcp && changingTools(options.mcp),
       older,
       search: true,
-      nesting: () => config.subagents.maxDepth > 1,
-      policyOf: toolPolicies(config),
+      nesting: () => settings.current.subagents.maxDepth > 1,
+      policyOf: (profile) => toolPolicy(settings.current, profile),
       standingOf: rights.standingOf,
     });
   const promptOf = agentPrompts({ ...options, marks, workspaceOf, skills });
   return {
     tools,
-    async promptOf(agent, contextWindow) {
+    async promptOf(agent, contextWindow, now) {
       await rights.refresh();
-      return promptOf(agent, contextWindow);
+      return promptOf(agent, contextWindow, now);
     },
     surroundingsOf: callSurroundings(workspaceOf, () => commandEnvironment(process.env), previews(tools)),
     async close() {
       await options.mcp?.close();
       await commands?.close();
     },
-    placeOf: rulePlaces(workspacesOf(config, paths, whose("now"))),
+    placeOf: rulePlaces(workspacesOf(settings, paths, whose("now"))),
   };
 }
 

@@ -1,4 +1,5 @@
 /** Attacks of guests' agents: they try to get the owner's rights by a schedule, a gate or a file that is read later. */
+
 import {
   existsSync,
   mkdirSync,
@@ -21,6 +22,7 @@ import { heartbeatTools } from "../../adapters/tools/schedules/heartbeat-tools.t
 import { createHome } from "../../config/create-home.ts";
 import { parseConfig } from "../../config/parse-config.ts";
 import { type HomePaths, homePaths } from "../../config/paths.ts";
+import { CurrentSettings } from "../../config/settings.ts";
 import type { AgentRecord } from "../../core/agent/agent.ts";
 import type { AgentDescriptor } from "../../core/agent/descriptor.ts";
 import { DeniedError } from "../../core/errors.ts";
@@ -33,12 +35,13 @@ import { seedAgent } from "../../engine/context/seed-agent.ts";
 import { directoryOf } from "../../engine/people/directory.ts";
 import { gateOf } from "../../engine/rights/gate.ts";
 import { personOf } from "../../engine/runtime/people.ts";
-import { peopleSettings } from "../../engine/runtime/people-settings.ts";
 import { TriggerTestEngine } from "../../engine/triggers/triggers.test-kit.ts";
 import { createToolkit, type Toolkit } from "./create-toolkit.ts";
 
 const CONFIG = `{
   owner: { accounts: ["test:olga"] },
+  // Otherwise a person reviews what these files say.
+  permissions: { allow: ["write(AGENTS.md)", "edit(AGENTS.md)", "write(cron/x/TASK.md)"] },
   profiles: {
     main: { tools: { subagents: { allow: ["cron*", "heartbeat_*"] } } },
     team: { workspace: "workspace/team" },
@@ -56,21 +59,23 @@ beforeEach(async () => {
   paths = homePaths(mkdtempSync(join(tmpdir(), "rookery-owners-")));
   await createHome(paths);
   const { config } = parseConfig({ text: CONFIG, file: "rookery.json5", env: {} });
-  world = await TriggerTestEngine.open({ triggers: { heartbeat: config } });
+  world = await TriggerTestEngine.open({ settings: { heartbeat: config.heartbeat, profiles: config.profiles } });
   schedules = [
     cronTool(world.cron),
     ...cronTaskTools(world.cron),
     ...heartbeatTools(world.triggers.heartbeat),
   ] as Tool[];
-  const people = peopleSettings(config);
-  const directory = directoryOf({ store: world.store, clock: systemClock }, { ...people, unknown: "guest" });
-  toolkit = createToolkit({ config, paths, clock: systemClock, store: world.store, more: schedules, directory });
-  await toolkit.promptOf(await make(person("first")));
+  const settings = new CurrentSettings({ ...config, people: { ...config.people, unknown: "guest" } });
+  const directory = directoryOf({ store: world.store, clock: systemClock }, settings);
+  toolkit = createToolkit({ settings, paths, clock: systemClock, store: world.store, more: schedules, directory });
+  await toolkit.promptOf(await make(person("first")), undefined, settings.current);
   gate = gateOf({
     tools: toolkit.tools,
     directory,
-    policyOf: (profile) => config.profiles[profile]?.tools,
-    personOf: (agent) => personOf(world.store, people, agent, { rights: agent.descriptor.type !== "swarm" }),
+    settings,
+    placeOf: (agent) => toolkit.placeOf(agent),
+    personOf: (agent) =>
+      personOf(world.store, settings.current.identity, agent, { rights: agent.descriptor.type !== "swarm" }),
   });
 });
 afterEach(() => rmSync(paths.home, { recursive: true, force: true }));

@@ -40,9 +40,9 @@ export function lazyToolkit(): LazyToolkit {
       return loading;
     },
     tools: { list: notLoaded, find: notLoaded },
-    async promptOf(agent, contextWindow) {
+    async promptOf(agent, contextWindow, settings) {
       await toolkit.ready();
-      return toolkit.promptOf(agent, contextWindow);
+      return toolkit.promptOf(agent, contextWindow, settings);
     },
     async surroundingsOf(agent, call, effects, runId) {
       await toolkit.ready();

@@ -4,6 +4,7 @@
  * over from another scope. Other conversations keep their keys.
  */
 import type { Config } from "../../config/config-schema.ts";
+import type { CurrentSettings } from "../../config/settings.ts";
 import { CarriedConversations } from "../../core/agent/carried-conversations.ts";
 import type { IdentityLinks } from "../../core/agent/identity-links.ts";
 import { CorruptDataError, errorText } from "../../core/errors.ts";
@@ -12,36 +13,34 @@ import { readBook } from "../../engine/people/conversation-book.ts";
 import type { Directory } from "../../engine/people/directory.ts";
 import { linksOfPeople } from "../../engine/people/links-of-people.ts";
 import { ownerAccounts } from "../../engine/people/owner-accounts.ts";
-import type { LiveConfig } from "./live-config.ts";
 
 type AccountPorts = Pick<Ports, "store" | "log">;
 
-export interface LinkedAccounts {
-  /** Puts another configuration in force, with what is linked. */
-  replace(next: Config): void;
+interface LinkedAccounts {
+  /** Puts a loaded configuration in force, with what is linked. Resolves when every part has followed it. */
+  reload(next: Config, changed: readonly string[]): Promise<void>;
   /** Reads what is linked now, and puts it in force. */
   read(ports: AccountPorts): Promise<void>;
   /** Reads again whenever the records of people have changed. Returns how to stop. */
   follow(ports: AccountPorts, directory: Directory): () => void;
 }
 
-export function linkedAccounts(live: LiveConfig, initial: Config): LinkedAccounts {
+export function linkedAccounts(settings: CurrentSettings, initial: Config): LinkedAccounts {
   let base = initial;
   let owner: readonly string[] = [];
   let people: IdentityLinks = {};
   let carried: ReadonlyMap<string, string> = new Map();
-  const apply = (): void => live.replace(withLinked(base, { owner, people, carried }));
   const read = async ({ store }: AccountPorts): Promise<void> => {
     owner = await ownerAccounts({ store } as Pick<Ports, "store">);
     carried = new Map(Object.entries((await readBook({ store })).carried));
     // Also at the start, before the first message: nobody has read the records of people by then.
     people = await linksOfPeople(store);
-    apply();
+    settings.replace(withLinked(base, { owner, people, carried }));
   };
   return {
-    replace(next) {
+    reload(next, changed) {
       base = next;
-      apply();
+      return settings.reload(withLinked(base, { owner, people, carried }), changed);
     },
     read,
     follow: (ports, directory) =>

@@ -16,12 +16,13 @@ import type { Config } from "../../config/config-schema.ts";
 import { secretDeps } from "../../config/load-config.ts";
 import { type HomePaths, mcpAuthFile, mcpDirectory, resolvePath } from "../../config/paths.ts";
 import type { McpServerConfig } from "../../config/sections/mcp.ts";
+import type { Current } from "../../core/current.ts";
 import { errorText } from "../../core/errors.ts";
 import type { Ports } from "../../core/ports/ports.ts";
 import { nodeSandbox } from "./node-sandbox.ts";
 
 interface McpParts {
-  readonly config: Config;
+  readonly settings: Current<Config>;
   readonly paths: HomePaths;
   readonly ports: Pick<Ports, "clock" | "log" | "store">;
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -37,12 +38,13 @@ export interface NodeMcp {
 }
 
 export function nodeMcp(parts: McpParts): NodeMcp {
-  const { config, paths, ports, guard = noGuard } = parts;
+  const { settings, paths, ports, guard = noGuard } = parts;
   /** The sessions that live, by server: each is a writer of its own. */
   const writers = new Map<string, string>();
   const sandbox = nodeSandbox(parts);
   const servers = new McpServers({
-    settings: () => Object.fromEntries(Object.entries(config.mcp.servers).filter(([, { enabled }]) => enabled)),
+    settings: () =>
+      Object.fromEntries(Object.entries(settings.current.mcp.servers).filter(([, { enabled }]) => enabled)),
     open: (name, answers) => guarded(parts, name, writers, openerOf(parts, name, answers, sandbox.get)),
     prompts: async (name) => (await policyOf(parts, name)).frozen,
     settle: async (name) => guard.check(writers.get(name) ?? ""),
@@ -62,9 +64,9 @@ export function nodeMcp(parts: McpParts): NodeMcp {
 
 /** A local server could write prompt files from its start to its end, not only during a call. */
 function guarded(parts: McpParts, name: string, writers: Map<string, string>, open: OpenSession): OpenSession {
-  const { guard = noGuard, config } = parts;
+  const { guard = noGuard, settings } = parts;
   return async (timeoutMs, onClosed) => {
-    const { url, sandbox = true } = config.mcp.servers[name] ?? {};
+    const { url, sandbox = true } = settings.current.mcp.servers[name] ?? {};
     if (url !== undefined || !sandbox) return open(timeoutMs, onClosed);
     const { frozen, writable } = await guardRepositories(await policyOf(parts, name));
     const writer = `mcp-${randomBytes(8).toString("hex")}`;
@@ -98,7 +100,7 @@ function guarded(parts: McpParts, name: string, writers: Map<string, string>, op
 function openerOf(parts: McpParts, name: string, answers: CallAnswers, sandbox: () => Promise<Sandbox>): OpenSession {
   return async (timeoutMs, onClosed) => {
     const { openSession } = await import("../../adapters/tools/mcp/open-session.ts");
-    const server = parts.config.mcp.servers[name];
+    const server = parts.settings.current.mcp.servers[name];
     const common = { elicit: answers.answer, timeoutMs, onClosed };
     if (server?.url !== undefined)
       return openSession({ ...common, isLocal: false, transport: () => remote(parts, name, server) });
@@ -117,7 +119,7 @@ function openerOf(parts: McpParts, name: string, answers: CallAnswers, sandbox: 
   };
 }
 
-async function remote({ config, paths, env }: McpParts, name: string, server: McpServerConfig) {
+async function remote({ settings, paths, env }: McpParts, name: string, server: McpServerConfig) {
   const [{ StreamableHTTPClientTransport }, { loginRequests }, { loginStorage, oauthProvider }] = await Promise.all([
     import("@modelcontextprotocol/client"),
     import("../../adapters/tools/mcp/login-requests.ts"),
@@ -126,7 +128,7 @@ async function remote({ config, paths, env }: McpParts, name: string, server: Mc
   const { url = "", headers, oauth } = server;
   const secrets = secretDeps(paths.home, env);
   const sent = Object.fromEntries(Object.entries(headers).map(([header, secret]) => [header, secret.reveal(secrets)]));
-  const { allowPrivate } = config.network;
+  const { allowPrivate } = settings.current.network;
   return new StreamableHTTPClientTransport(new URL(url), {
     requestInit: { headers: sent },
     fetch: loginRequests({ url, headers: sent, allowPrivate }).fetch,
@@ -149,10 +151,10 @@ export function clientOf(
 const PASSED = ["PATH", "LANG", "LC_ALL", "TZ", "TERM"];
 
 /** The files that a local server may touch. Prompt files change only through a reviewed change, whatever else it may write. */
-async function policyOf({ config, paths, env, permanents }: McpParts, name: string) {
-  const { read = [], write = [], domains = [], sockets } = config.mcp.servers[name] ?? {};
+async function policyOf({ settings, paths, env, permanents }: McpParts, name: string) {
+  const { read = [], write = [], domains = [], sockets } = settings.current.mcp.servers[name] ?? {};
   const resolved = (list: readonly string[]) => list.map((path) => resolvePath(path, paths.home));
-  const { roots } = guardedFilesOf(config, paths);
+  const { roots } = guardedFilesOf(settings.current, paths);
   return {
     ...withFrozen(
       [join(mcpDirectory(paths), "work", name), ...resolved(write)],

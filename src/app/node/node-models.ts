@@ -2,6 +2,7 @@
 import type { OpenModels } from "../../adapters/models/open-models.ts";
 import type { TriedModel } from "../../adapters/models/try-model.ts";
 import type { Config } from "../../config/config-schema.ts";
+import type { Current } from "../../core/current.ts";
 import type { Clock } from "../../core/ports/clock.ts";
 import type { RefusedKey } from "../../core/refused-key.ts";
 
@@ -11,10 +12,10 @@ export interface NodeModels {
   test(wanted: string | undefined, signal: AbortSignal): Promise<TriedModel>;
 }
 
-export const nodeModels = (config: Config, models: OpenModels, clock: Clock): NodeModels => ({
+export const nodeModels = (settings: Current<Config>, models: OpenModels, clock: Clock): NodeModels => ({
   refusedKeys: () => models.providers.refusedKeys(),
   async test(wanted, signal) {
     const { testModel } = await import("../../adapters/models/try-model.ts");
-    return testModel(config, models, clock, wanted, signal);
+    return testModel(settings.current, models, clock, wanted, signal);
   },
 });

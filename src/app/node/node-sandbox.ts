@@ -3,9 +3,10 @@ import type { openTriedSandbox } from "../../adapters/sandbox/open-tried-sandbox
 import type { Sandbox } from "../../adapters/sandbox/sandbox.ts";
 import type { Config } from "../../config/config-schema.ts";
 import type { HomePaths } from "../../config/paths.ts";
+import type { Current } from "../../core/current.ts";
 
 interface NodeSandboxParts {
-  readonly config: Pick<Config, "sandbox">;
+  readonly settings: Current<Pick<Config, "sandbox">>;
   readonly paths: Pick<HomePaths, "home">;
   readonly env: Readonly<Record<string, string | undefined>>;
 }
@@ -22,7 +23,7 @@ const open: typeof openTriedSandbox = async (...options) => {
   return openTriedSandbox(...options);
 };
 
-export function nodeSandbox({ config, paths, env }: NodeSandboxParts): NodeSandbox {
+export function nodeSandbox({ settings, paths, env }: NodeSandboxParts): NodeSandbox {
   let opened: { readonly key: string; readonly sandbox: Promise<Sandbox> } | undefined;
   const close = async (): Promise<void> => {
     const before = opened;
@@ -31,7 +32,7 @@ export function nodeSandbox({ config, paths, env }: NodeSandboxParts): NodeSandb
   };
   return {
     async get() {
-      const { kind, dockerImage } = config.sandbox;
+      const { kind, dockerImage } = settings.current.sandbox;
       const key = JSON.stringify([kind, dockerImage]);
       if (opened && opened.key !== key) await close();
       opened ??= { key, sandbox: open({ sandbox: kind, dockerImage }, { home: paths.home, env }) };

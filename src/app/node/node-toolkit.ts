@@ -12,16 +12,15 @@ import { cronTool } from "../../adapters/tools/schedules/cron-tool.ts";
 import { heartbeatTools } from "../../adapters/tools/schedules/heartbeat-tools.ts";
 import { subagentTools } from "../../adapters/tools/subagents/subagent-tools.ts";
 import { profileWorkspaces, workspaceMaker } from "../../adapters/workspace/workspaces.ts";
-import type { Config } from "../../config/config-schema.ts";
 import type { HomePaths } from "../../config/paths.ts";
+import type { Settings } from "../../config/settings.ts";
+import type { Current } from "../../core/current.ts";
 import type { RunId } from "../../core/ids.ts";
 import type { Ports } from "../../core/ports/ports.ts";
 import type { Tool, ToolHost } from "../../core/ports/tool.ts";
 import type { SearchIndex } from "../../core/search/search-index.ts";
 import type { AgentSystem } from "../../engine/agents/agent-system.ts";
 import { permanentAgentsOf } from "../../engine/agents/permanent-agents.ts";
-import type { SystemAgent } from "../../engine/agents/system-agents.ts";
-import type { SubagentSettings } from "../../engine/subagents/settings.ts";
 import type { Triggers } from "../../engine/triggers/triggers.ts";
 import { commandTools } from "./command-tools.ts";
 import { createToolkit, type Toolkit } from "./create-toolkit.ts";
@@ -30,12 +29,10 @@ import { nodeWebTools } from "./node-web-tools.ts";
 import { permanentDirectories } from "./permanent-directories.ts";
 
 interface NodeToolkitParts {
-  readonly config: Config;
+  readonly settings: Current<Settings>;
   readonly paths: HomePaths;
   readonly ports: Pick<Ports, "store" | "clock" | "ids" | "files" | "log" | "connectors">;
   readonly system: AgentSystem;
-  readonly systemAgents: () => ReadonlyMap<string, SystemAgent>;
-  readonly subagents: SubagentSettings;
   readonly triggers: Pick<Triggers, "cron" | "heartbeat">;
   readonly marks?: FileMarks;
   readonly changes?: KeepsChanges;
@@ -51,17 +48,16 @@ interface NodeToolkitParts {
 
 /** The toolkit of a running node, with the tools that reach other agents, start subagents and make schedules. */
 export function createNodeToolkit(parts: NodeToolkitParts): Toolkit {
-  const { config, paths, ports, systemAgents, subagents, triggers, tools, moreTools = [] } = parts;
+  const { settings, paths, ports, triggers, tools, moreTools = [] } = parts;
+  const { store: ownShard } = settings.current;
   const { store, clock } = ports;
   const system = () => parts.system;
   const deps = agentToolDepsOf({
     ...ports,
-    config,
+    settings,
     system,
-    systemAgents,
-    subagents,
-    workspaceFor: workspaceMaker(config, paths, parts.guard),
-    shards: { name: config.store.shard, others: Object.keys(config.store.shards) },
+    workspaceFor: workspaceMaker(settings, paths, parts.guard),
+    shards: { name: ownShard.shard, others: Object.keys(ownShard.shards) },
   });
   const schedules = [
     cronTool(triggers.cron),
@@ -69,7 +65,7 @@ export function createNodeToolkit(parts: NodeToolkitParts): Toolkit {
     ...heartbeatTools(triggers.heartbeat),
   ] as readonly Tool[];
   return createToolkit({
-    config,
+    settings,
     paths,
     clock,
     store,
@@ -78,7 +74,6 @@ export function createNodeToolkit(parts: NodeToolkitParts): Toolkit {
     changes: parts.changes,
     guard: parts.guard,
     stored: parts.system.files && storedFiles(store, parts.system.files),
-    systemAgents,
     tools,
     permanentAgents: permanentAgentsOf(store, clock).list,
     swarmNamed: store.swarm,
@@ -99,15 +94,15 @@ export function createNodeToolkit(parts: NodeToolkitParts): Toolkit {
     mcp: tools
       ? undefined
       : nodeMcp({
-          ...{ config, paths, ports, guard: parts.guard, env: parts.env ?? process.env },
-          permanents: () => permanentDirectories(ports.store, profileWorkspaces(config, paths)),
+          ...{ settings, paths, ports, guard: parts.guard, env: parts.env ?? process.env },
+          permanents: () => permanentDirectories(ports.store, profileWorkspaces(settings.current, paths)),
         }),
-    web: nodeWebTools({ config, paths, clock, env: parts.env ?? process.env }),
+    web: nodeWebTools({ settings, paths, clock, env: parts.env ?? process.env }),
     commands: tools
       ? undefined
       : (files) =>
           commandTools({
-            ...{ ...files, config, paths, ports, events: parts.system.events, env: parts.env ?? process.env },
+            ...{ ...files, settings, paths, ports, events: parts.system.events, env: parts.env ?? process.env },
             nodeName: parts.nodeName ?? "",
             post: (request) => parts.system.post(request),
             async people(ids) {

@@ -6,24 +6,25 @@ import { webTools } from "../../adapters/tools/web/web-tools.ts";
 import type { Config } from "../../config/config-schema.ts";
 import { secretDeps } from "../../config/load-config.ts";
 import type { HomePaths } from "../../config/paths.ts";
+import type { Current } from "../../core/current.ts";
 import type { Clock } from "../../core/ports/clock.ts";
 import type { Tool } from "../../core/ports/tool.ts";
 
 interface WebParts {
-  readonly config: Config;
+  readonly settings: Current<Config>;
   readonly paths: HomePaths;
   readonly clock: Clock;
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
-export function nodeWebTools({ config, paths, clock, env }: WebParts): readonly Tool[] {
-  const http = outgoingHttp({ allowed: () => new AllowedAddresses(config.network.allowPrivate) });
+export function nodeWebTools({ settings, paths, clock, env }: WebParts): readonly Tool[] {
+  const http = outgoingHttp({ allowed: () => new AllowedAddresses(settings.current.network.allowPrivate) });
   const secrets = secretDeps(paths.home, env);
   return webTools({
     http,
     clock,
     search() {
-      const { search } = config.web;
+      const { search } = settings.current.web;
       if (!search) return undefined;
       const { provider, url, apiKey } = search;
       return webSearch({ provider, url, http, apiKey: apiKey && (() => apiKey.reveal(secrets)) });

@@ -3,14 +3,14 @@ import { fileInspector, type InspectorSettings } from "../../adapters/files/insp
 import type { Config } from "../../config/config-schema.ts";
 import { secretDeps } from "../../config/load-config.ts";
 import type { HomePaths } from "../../config/paths.ts";
+import type { Current } from "../../core/current.ts";
 import type { BlobStore, Ports } from "../../core/ports/ports.ts";
 import { FileService } from "../../engine/files/file-service.ts";
 
 interface FilesDeps {
   readonly ports: Pick<Ports, "store" | "ids" | "clock">;
   readonly blobs: BlobStore;
-  /** The live view of the configuration. */
-  readonly config: Config;
+  readonly settings: Current<Config>;
   readonly paths: Pick<HomePaths, "home">;
   readonly env?: Readonly<Record<string, string | undefined>>;
 }
@@ -18,13 +18,13 @@ interface FilesDeps {
 /** How long a file is kept that no conversation and no delivery refers to. */
 const UNUSED_MS = 24 * 3600_000;
 
-export function openFiles({ ports, blobs, config, paths, env = {} }: FilesDeps): FileService {
+export function openFiles({ ports, blobs, settings, paths, env = {} }: FilesDeps): FileService {
   return new FileService({
     ports,
     blobs,
-    inspector: fileInspector(() => inspectorSettings(config, paths, env)),
+    inspector: fileInspector(() => inspectorSettings(settings.current, paths, env)),
     limits: () => {
-      const { maxBytes, quotaBytes } = config.files;
+      const { maxBytes, quotaBytes } = settings.current.files;
       return { maxBytes, quotaBytes, unusedMs: UNUSED_MS };
     },
   });

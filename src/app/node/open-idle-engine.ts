@@ -9,6 +9,7 @@ import { systemIds } from "../../adapters/system/system-ids.ts";
 import type { FileChanges } from "../../adapters/workspace/changes/file-changes.ts";
 import type { Config } from "../../config/config-schema.ts";
 import type { HomePaths } from "../../config/paths.ts";
+import { CurrentSettings } from "../../config/settings.ts";
 import { InvariantError, StoreUnreadableError } from "../../core/errors.ts";
 import type { Log } from "../../core/ports/log.ts";
 import type { Ports } from "../../core/ports/ports.ts";
@@ -34,6 +35,7 @@ interface IdleEngine {
   readonly agents: AgentSystem;
   readonly ports: Ports;
   readonly triggers: Triggers;
+  readonly settings: CurrentSettings;
   readonly remoteNodes: undefined;
   readonly isIdle: true;
   /** Whether nodes share the store: then it holds the tokens. */
@@ -47,6 +49,7 @@ interface IdleEngine {
 /** Rejects with `HomeLockedError` if another process holds an embedded store. */
 export async function openIdleEngine(options: IdleEngineOptions): Promise<IdleEngine> {
   const { config, log, reader } = options;
+  const settings = new CurrentSettings(config);
   // Only `commit` writes.
   const store = reader ? ({ ...reader, commit: doesNoWork } as unknown as Store) : await openStoreOf(options);
   const [clock, ids] = [systemClock, systemIds()];
@@ -57,29 +60,32 @@ export async function openIdleEngine(options: IdleEngineOptions): Promise<IdleEn
     files: { write: doesNoWork, read: doesNoWork },
     connectors: new Map(),
   };
-  const { mainKey, timeZone: zone } = config.session;
   const triggers = new Triggers(
     { ...ports, reveal: doesNoWork },
-    { mainKey, zone, heartbeat: config, jobProblem: (job) => jobProblem(config, [], job) },
+    { settings, jobProblem: (job) => jobProblem(config, [], job) },
   );
   // Neither loaded nor started: it has no number in the store, and wakes no one.
   const isShared = sharedStoreUrl(options.paths, config, options.env) !== undefined;
   // The bytes of a shared store are elsewhere: then files need a running engine.
-  const files = isShared ? undefined : openFiles({ ...options, ports, blobs: diskFileStore(options.paths.files) });
+  const files = isShared
+    ? undefined
+    : openFiles({ ...options, settings, ports, blobs: diskFileStore(options.paths.files) });
   const agents = new AgentSystem(ports, {
     nodeName: "command",
+    settings,
     resolveModel: doesNoWork,
-    commands: { models: modelsOf(options, triggers) },
+    commands: { models: modelsOf(options, settings, triggers) },
     files,
   });
   return {
     agents,
     ports,
     triggers,
+    settings,
     remoteNodes: undefined,
     isIdle: true,
     isShared,
-    changes: nodeChanges({ ...options, clock }),
+    changes: nodeChanges({ ...options, settings, clock }),
     traces: isShared ? undefined : async () => (await import("./node-traces.ts")).tracesOfHome(options.paths, log),
     async close() {
       await agents.drain();
@@ -89,12 +95,16 @@ export async function openIdleEngine(options: IdleEngineOptions): Promise<IdleEn
 }
 
 /** Checks settings of models and describes the one in use. Loaded at the first use: most commands need neither. */
-function modelsOf({ config, paths, env, log }: IdleEngineOptions, { cron }: Triggers): CommandParts["models"] {
+function modelsOf(
+  { paths, env, log }: IdleEngineOptions,
+  settings: CurrentSettings,
+  { cron }: Triggers,
+): CommandParts["models"] {
   const parts = async () => {
     const { commandParts } = await import("./command-parts.ts");
     const { openModels } = await import("../../adapters/models/open-models.ts");
-    const models = openModels({ config, paths, env, clock: systemClock, log });
-    return commandParts({ config, paths, clock: systemClock, models, cron, modelGiven: false }).models;
+    const models = openModels({ settings, paths, env, clock: systemClock, log });
+    return commandParts({ settings, paths, clock: systemClock, models, cron, modelGiven: false }).models;
   };
   let opened: ReturnType<typeof parts> | undefined;
   const open = () => {

@@ -25,7 +25,9 @@ import type { Config } from "../../config/config-schema.ts";
 import { createHome } from "../../config/create-home.ts";
 import { secretDeps } from "../../config/load-config.ts";
 import { type HomePaths, processDirectory, sharedBeforeFile } from "../../config/paths.ts";
+import { CurrentSettings, type Settings } from "../../config/settings.ts";
 import type { AgentRecord } from "../../core/agent/agent.ts";
+import type { Current } from "../../core/current.ts";
 import { errorText } from "../../core/errors.ts";
 import type { Ids } from "../../core/ids.ts";
 import type { Clock } from "../../core/ports/clock.ts";
@@ -37,21 +39,16 @@ import type { Tool, ToolHost } from "../../core/ports/tool.ts";
 import type { Store } from "../../core/store/store.ts";
 import { AgentSystem } from "../../engine/agents/agent-system.ts";
 import { startRetention } from "../../engine/agents/retention.ts";
-import { type SystemAgent, systemAgentsOf } from "../../engine/agents/system-agents.ts";
 import type { RemoteNodes } from "../../engine/cluster/relay-events.ts";
 import { syncConfiguredPeople } from "../../engine/people/configured-people.ts";
 import { personOf } from "../../engine/runtime/people.ts";
-import { peopleSettings } from "../../engine/runtime/people-settings.ts";
-import type { SubagentSettings } from "../../engine/subagents/settings.ts";
 import type { Triggers } from "../../engine/triggers/triggers.ts";
 import { commandParts } from "./command-parts.ts";
 import { type ConfiguredConnectors, configuredConnectors } from "./configured-connectors.ts";
-import type { OutboxTimes } from "./engine-options.ts";
-import { engineOptions, retentionLimits, subagentOptions } from "./engine-options.ts";
+import { engineOptions, retentionLimits } from "./engine-options.ts";
 import { followScope } from "./follow-scope.ts";
 import { type LazyToolkit, lazyToolkit } from "./lazy-toolkit.ts";
-import { type LinkedAccounts, linkedAccounts } from "./linked-accounts.ts";
-import { type LiveConfig, liveConfigOf } from "./live-config.ts";
+import { linkedAccounts } from "./linked-accounts.ts";
 import { nodeChanges } from "./node-changes.ts";
 import { type NodeModels, nodeModels } from "./node-models.ts";
 import type { NodeTraces } from "./node-traces.ts";
@@ -82,12 +79,13 @@ export interface NodeOptions {
   /** True for a process that keeps running; false for one that does one thing and exits. */
   readonly stays?: boolean;
   readonly onFatal: (error: unknown) => void;
-  /** Called with the path of each value of the configuration that is read after the start. */
-  readonly onConfigRead?: (path: string) => void;
   /** Ends the whole process if it does not respond (M34). For a process that does nothing else. */
   readonly watchdog?: boolean;
   /** Shorter times, for tests. */
-  readonly times?: { readonly watchdog?: WatchdogTimes; readonly outbox?: OutboxTimes };
+  readonly times?: {
+    readonly watchdog?: WatchdogTimes;
+    readonly outbox?: Pick<Settings["outbox"], "retryMinMs" | "retryMaxMs">;
+  };
 }
 
 export interface RookeryNode {
@@ -114,8 +112,8 @@ export interface RookeryNode {
   limitStop(): void;
   /** Suspends all work and closes the store. Unfinished work resumes at the next start. */
   close(): Promise<void>;
-  /** The configuration in force: a live view. */
-  readonly config: Config;
+  /** The settings in force. */
+  readonly settings: Current<Settings>;
   /**
    * Puts another configuration in force. `changed`: the keys that differ, all of them live. Rejects with `ConfigError` and
    * changes nothing if it cannot be used.
@@ -126,8 +124,7 @@ export interface RookeryNode {
 /** The sources of the parts of a node. */
 interface Base {
   readonly options: Omit<NodeOptions, "config">;
-  /** The live view of the configuration. */
-  readonly config: Config;
+  readonly settings: CurrentSettings;
   readonly clock: Clock;
   readonly ids: Ids;
   readonly log: Log;
@@ -141,8 +138,6 @@ interface Parts {
   readonly models: OpenModels;
   readonly triggers: OpenTriggers;
   readonly toolkit: LazyToolkit;
-  readonly systemAgents: () => ReadonlyMap<string, SystemAgent>;
-  readonly subagents: SubagentSettings;
   readonly system: AgentSystem;
   readonly marks: FileMarks;
   readonly changes: FileChanges;
@@ -151,12 +146,13 @@ interface Parts {
 
 export async function openNode(options: NodeOptions): Promise<RookeryNode> {
   const { paths, errors } = options;
-  const live = liveConfigOf(options.config, options.onConfigRead);
-  const linked = linkedAccounts(live, options.config);
-  const { config } = live;
+  const timed = (config: Config): Config => ({ ...config, outbox: { ...config.outbox, ...options.times?.outbox } });
+  const config = timed(options.config);
+  const settings = new CurrentSettings(config);
+  const linked = linkedAccounts(settings, config);
   await createHome(paths);
   makeWorkspaces(config, paths);
-  const level = (): LogLevel => live.current().log.level;
+  const level = (): LogLevel => settings.current.log.level;
   const log: Log & { close?(): void } =
     options.log ?? jsonLog({ file: join(paths.logs, "rookery.log"), level, errors });
   const ids = systemIds();
@@ -172,14 +168,15 @@ export async function openNode(options: NodeOptions): Promise<RookeryNode> {
     watchdog = options.watchdog
       ? await watchdogOf({ paths, times: options.times?.watchdog, opened, clock, ids, log })
       : undefined;
-    const base: Base = { options, config, clock, ids, log, opened, watchdog, telemetry: await openTelemetryOf(config) };
-    const parts = live.building(() => createParts(base, linked));
+    const telemetry = await openTelemetryOf(config);
+    const base: Base = { options, settings, clock, ids, log, opened, watchdog, telemetry };
+    const parts = createParts(base);
     const { ports, system, triggers, models } = parts;
     closing.defer(() => parts.toolkit.close?.());
     closing.defer(() => system.drain());
     closing.defer(() => triggers.stop());
-    closing.defer(startRetention(ports, () => retentionLimits(config), system.files));
-    connect(base, parts, live);
+    closing.defer(startRetention(ports, () => retentionLimits(settings.current), system.files));
+    connect(base, parts);
     await linked.read(ports);
     // Another node may have linked accounts.
     closing.defer(linked.follow(ports, system.directory));
@@ -189,10 +186,10 @@ export async function openNode(options: NodeOptions): Promise<RookeryNode> {
       agents: system,
       triggers: triggers.triggers,
       ports,
-      models: options.model ? undefined : nodeModels(config, models, clock),
+      models: options.model ? undefined : nodeModels(settings, models, clock),
       changes: parts.changes,
       rebuilt: opened.rebuilt,
-      memory: opened.search && { index: opened.search, notesOf: personNotes(config, paths) },
+      memory: opened.search && { index: opened.search, notesOf: personNotes(settings, paths) },
       traces: async () => ({
         flush: async () => opened.flush?.(),
         forgetSearch: async (traces) => opened.search?.forget(traces),
@@ -208,19 +205,10 @@ export async function openNode(options: NodeOptions): Promise<RookeryNode> {
           .fireOnce(system)
           .catch((error) => log.warn("the due jobs were not handled", { error: errorText(error) }));
       },
-      config,
+      settings,
       async reload(next, changed) {
         makeWorkspaces(next, paths);
-        linked.replace(next);
-        await syncConfiguredPeople(ports, config.people.records);
-        system.directory.forget();
-        if (changed.includes("session.dmScope")) await followScope(ports, config);
-        await parts.configured.follow((connector) => system.connectorHost(connector));
-        system.connectorsChanged();
-        if (changed.some((key) => key.startsWith("models."))) models.renew();
-        models.providers.endPauses();
-        system.lanes.resize();
-        await triggers.reloaded();
+        await linked.reload(timed(next), changed);
       },
       limitStop: () => watchdog?.drain(),
       close() {
@@ -237,20 +225,20 @@ export async function openNode(options: NodeOptions): Promise<RookeryNode> {
 }
 
 /** Builds every part. Nothing runs yet. */
-function createParts(base: Base, linked: LinkedAccounts): Parts {
-  const { options, config, clock, ids, log, opened, telemetry, watchdog } = base;
+function createParts(base: Base): Parts {
+  const { options, settings, clock, ids, log, opened, telemetry, watchdog } = base;
   const { paths, env } = options;
   const { store } = opened;
   const shared = opened.shared && sharedLogins({ store, leases: opened.shared.leases, clock, ids });
-  const models = openModels({ config, paths, clock, log, env, sharedLogins: shared });
+  const models = openModels({ settings, paths, clock, log, env, sharedLogins: shared });
   const leaseMs = opened.shared?.leaseMs;
   // One for all readers and writers: it is read once, and then kept in memory.
   const marks = openFileMarks(paths);
-  const changes = nodeChanges({ config, paths, clock, env, log });
+  const changes = nodeChanges({ settings, paths, clock, env, log });
   const ownPorts = { clock, ids, log, store };
   const connectors = connectorsOf(base, { clock, ids });
   const triggers = openTriggers({
-    ...{ ports: ownPorts, config, paths, models, env: env ?? {}, marks, guard: changes.guard, leaseMs },
+    ...{ ports: ownPorts, settings, paths, models, env: env ?? {}, marks, guard: changes.guard, leaseMs },
     channels: () => connectors.keys(),
   });
   const toolkit = lazyToolkit();
@@ -265,52 +253,54 @@ function createParts(base: Base, linked: LinkedAccounts): Parts {
     files: opened.files,
     connectors,
   };
-  const files = openFiles({ ports: ownPorts, blobs: opened.files, config, paths, env });
+  const files = openFiles({ ports: ownPorts, blobs: opened.files, settings, paths, env });
   const configured = configuredConnectors({
-    ...{ config, home: paths.home, env: env ?? {}, ports: ownPorts, connectors, starts: options.stays ?? false },
+    ...{ settings, home: paths.home, env: env ?? {}, ports: ownPorts, connectors, starts: options.stays ?? false },
     once: (connector) => opened.shared?.cluster.singleton(connector) ?? connector,
   });
-  const systemAgents = () => systemAgentsOf(config);
   const modelGiven = options.model !== undefined;
-  const subagents = subagentOptions(config, paths, modelGiven ? undefined : models);
   const system = new AgentSystem(
     ports,
     engineOptions({
-      config,
+      settings,
+      paths,
       nodeName: opened.nodeName,
-      outboxTimes: options.times?.outbox,
       files,
       watchdog,
       leaseMs,
       remoteNodes: opened.shared?.cluster.remoteNodes,
       hooks: triggers.triggers.hooks,
-      subagents,
       toolkit,
       models,
       modelGiven,
       connectors,
-      accountsChanged: () => linked.read(ports),
-      commands: commandParts({ config, paths, clock, models, cron: triggers.triggers.cron, modelGiven, changes }),
+      commands: commandParts({ settings, paths, clock, models, cron: triggers.triggers.cron, modelGiven, changes }),
     }),
   );
-  return { ports, models, triggers, toolkit, systemAgents, subagents, system, marks, changes, configured };
+  return { ports, models, triggers, toolkit, system, marks, changes, configured };
 }
 
 /** Ties the parts together that need each other. */
-function connect({ options, config, opened, telemetry }: Base, parts: Parts, live: LiveConfig): void {
-  const { ports, triggers, toolkit, systemAgents, subagents, system, marks, changes } = parts;
+function connect({ options, settings, opened, telemetry }: Base, parts: Parts): void {
+  const { ports, triggers, toolkit, system, marks, changes, configured } = parts;
   toolkit.connect(async () => {
     const { createNodeToolkit } = await import("./node-toolkit.ts");
     const { paths, tools, moreTools, env } = options;
-    return live.building(() =>
-      createNodeToolkit({
-        ...{ config, paths, ports, system, systemAgents, subagents, tools, moreTools, marks, changes, env },
-        guard: changes.guard,
-        nodeName: opened.nodeName,
-        search: opened.search,
-        triggers: triggers.triggers,
-      }),
-    );
+    return createNodeToolkit({
+      ...{ settings, paths, ports, system, tools, moreTools, marks, changes, env },
+      guard: changes.guard,
+      nodeName: opened.nodeName,
+      search: opened.search,
+      triggers: triggers.triggers,
+    });
+  });
+  // Models and triggers follow a reload by themselves, before this.
+  settings.onReload(async (reloaded) => {
+    await syncConfiguredPeople(ports, reloaded.settings.people.records);
+    system.directory.forget();
+    if (reloaded.changed.includes("session.dmScope")) await followScope(ports, reloaded.settings);
+    await configured.follow((connector) => system.connectorHost(connector));
+    system.reloaded();
   });
   triggers.triggers.connect(system);
   opened.shared?.cluster.connect(system);
@@ -318,7 +308,8 @@ function connect({ options, config, opened, telemetry }: Base, parts: Parts, liv
 }
 
 async function start(base: Base, { ports, toolkit, system, configured, models, changes }: Parts): Promise<void> {
-  const { config, opened, log } = base;
+  const { opened, log } = base;
+  const config = base.settings.current;
   // Not awaited: a catalogue is a large module, and Ollama may be slow.
   if (base.options.stays && !base.options.model) void warnOfModels(config, models, log);
   await syncConfiguredPeople(ports, config.people.records);
@@ -338,20 +329,23 @@ const mayResume = async (store: Ports["store"]): Promise<boolean> =>
   (await store.approvals({ limit: 1, states: ["pending"] })).length > 0;
 
 /** Reads the conversations once per home: at its first start with separate directories for people. */
-async function warnOfShared({ options: { paths }, config, log }: Base, { store }: Ports): Promise<void> {
+async function warnOfShared({ options: { paths }, settings, log }: Base, { store }: Ports): Promise<void> {
   if (existsSync(paths.people) && !existsSync(sharedBeforeFile(paths))) return;
   const { warningOfShared } = await import("../../adapters/workspace/shared-before.ts");
-  const settings = peopleSettings(config);
-  const whose = (agent: AgentRecord) => agent.person ?? personOf(store, settings, agent);
+  const config = settings.current;
+  const whose = (agent: AgentRecord) => agent.person ?? personOf(store, config.identity, agent);
   const warning = await warningOfShared({ config, paths, personOf: async (agent) => whose(agent) }, store);
   if (warning !== undefined) log.warn(warning);
 }
 
 /** The given connectors, each a singleton if it must be, and the one to other shards. */
-function connectorsOf({ options, config, opened }: Base, ports: Pick<Ports, "clock" | "ids">): Map<string, Connector> {
+function connectorsOf(
+  { options, settings, opened }: Base,
+  ports: Pick<Ports, "clock" | "ids">,
+): Map<string, Connector> {
   const { connectors, paths, env = {} } = options;
   const { shared } = opened;
-  const { shard, shards } = config.store;
+  const { shard, shards } = settings.current.store;
   const toShards = shardConnector(ports, {
     name: shard,
     others: Object.keys(shards),
@@ -364,7 +358,7 @@ function connectorsOf({ options, config, opened }: Base, ports: Pick<Ports, "clo
   const webhooks = webhookConnector({
     clock: ports.clock,
     post: httpPost,
-    targets: () => webhooksOf(config, paths, env),
+    targets: () => webhooksOf(settings.current, paths, env),
   });
   const all = [...connectors, webhooks, ...(Object.keys(shards).length > 0 ? [toShards] : [])];
   return new Map(all.map((connector) => [connector.name, shared?.cluster.singleton(connector) ?? connector]));

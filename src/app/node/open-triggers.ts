@@ -11,21 +11,19 @@ import type { TrustedFiles } from "../../adapters/tools/files/prompt-guard.ts";
 import { taskFileSync } from "../../adapters/workspace/task-file-sync.ts";
 import { heartbeatTaskFiles, readHeartbeatFile } from "../../adapters/workspace/task-files.ts";
 import { profileWorkspaces } from "../../adapters/workspace/workspaces.ts";
-import type { Config } from "../../config/config-schema.ts";
 import { secretDeps } from "../../config/load-config.ts";
 import { FILE_MODE, type HomePaths } from "../../config/paths.ts";
+import type { CurrentSettings } from "../../config/settings.ts";
 import { DEFAULT_PROFILE } from "../../core/agent/agent.ts";
 import type { Ports } from "../../core/ports/ports.ts";
-import { hostZone } from "../../core/zoned-time.ts";
 import type { AgentSystem } from "../../engine/agents/agent-system.ts";
-import { peopleSettings } from "../../engine/runtime/people-settings.ts";
 import { heartbeatProfiles } from "../../engine/triggers/heartbeat/heartbeat-config.ts";
-import { type TriggerOptions, Triggers } from "../../engine/triggers/triggers.ts";
+import { Triggers } from "../../engine/triggers/triggers.ts";
 import { jobProblem } from "./job-problem.ts";
 
 interface TriggerDeps {
   readonly ports: Pick<Ports, "clock" | "ids" | "store" | "log">;
-  readonly config: Config;
+  readonly settings: CurrentSettings;
   readonly paths: HomePaths;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly models: Pick<OpenModels, "choose" | "providers">;
@@ -43,8 +41,6 @@ export interface OpenTriggers {
   readonly triggers: Triggers;
   /** Reads the task files and starts to post a message whenever a trigger is due. */
   start(agents: AgentSystem): Promise<void>;
-  /** Follows a changed configuration: other profiles and workspaces, another heartbeat. */
-  reloaded(): Promise<void>;
   /** Posts the messages of the jobs that are due now, and nothing later. */
   fireOnce(agents: AgentSystem): Promise<void>;
   stop(): Promise<void>;
@@ -57,54 +53,57 @@ const SHARED_POLL_MS = 2_000;
 const EMPTY_HEARTBEAT = "# Heartbeat\n\n## What to look at\n- [ ]\n";
 
 export function openTriggers(deps: TriggerDeps): OpenTriggers {
-  const { ports, config, paths, env, models, marks, guard, leaseMs, channels } = deps;
+  const { ports, settings, paths, env, models, marks, guard, leaseMs, channels } = deps;
   const { log } = ports;
-  const { cron, session } = config;
   const shared = leaseMs !== undefined;
   // Tasks and the heartbeat are the owner's: other people's directories are never read for them (L13).
-  const workspaceOf = profileWorkspaces(config, paths);
+  const workspaceOf = (profile: string): string => profileWorkspaces(settings.current, paths)(profile);
   const secrets = secretDeps(paths.home, env);
   const triggers = new Triggers(
     {
       ...ports,
       gates: gateRunner({
-        get commands() {
-          return cron.commandGates;
-        },
+        commands: () => settings.current.cron.commandGates,
         cwd: paths.workspace,
-        http: outgoingHttp({ allowed: () => new AllowedAddresses(config.network.allowPrivate) }),
+        http: outgoingHttp({ allowed: () => new AllowedAddresses(settings.current.network.allowPrivate) }),
       }),
       heartbeatFile: (profile) => readHeartbeatFile(workspaceOf(profile), guard),
       tasks: (profile) => heartbeatTaskFiles(workspaceOf(profile), log, marks, guard),
       modelProblem: (profile, model) => modelProblem(models, ports.clock, profile, model),
       reveal: (secret) => secret.reveal(secrets),
     },
-    triggerOptions(config, leaseMs, channels),
+    {
+      settings,
+      leaseMs,
+      pollMs: shared ? SHARED_POLL_MS : undefined,
+      jobProblem: (job) => jobProblem(settings.current, channels?.() ?? [], job),
+    },
   );
   const taskFiles = taskFileSync(ports, {
-    profiles: () => [...new Set([DEFAULT_PROFILE, ...Object.keys(config.profiles)])],
+    profiles: () => [...new Set([DEFAULT_PROFILE, ...Object.keys(settings.current.profiles)])],
     workspaceOf,
-    timeZone: () => session.timeZone ?? hostZone(),
+    timeZone: () => settings.current.zone,
     shared,
     marks,
     guard,
     onSynced: () => triggers.wake(),
   });
   const openFiles = async (): Promise<void> => {
-    for (const profile of heartbeatProfiles(config)) await writeEmptyHeartbeat(workspaceOf(profile));
+    for (const profile of heartbeatProfiles(settings.current)) await writeEmptyHeartbeat(workspaceOf(profile));
     await taskFiles.start();
   };
   let started = false;
+  // Other profiles and workspaces, another heartbeat.
+  settings.onReload(async (reloaded) => {
+    if (started) await openFiles();
+    await triggers.updateConfig(reloaded.settings);
+  });
   return {
     triggers,
     async start(agents) {
       started = true;
       await openFiles();
       await triggers.start(agents);
-    },
-    async reloaded() {
-      if (started) await openFiles();
-      await triggers.updateConfig(config);
     },
     async fireOnce(agents) {
       const due = await ports.store.nextJobs({ before: ports.clock.now(), limit: 1 });
@@ -117,32 +116,6 @@ export function openTriggers(deps: TriggerDeps): OpenTriggers {
       await taskFiles.stop();
       await triggers.stop();
     },
-  };
-}
-
-/** The options that the configuration decides, read at their use. */
-function triggerOptions(
-  config: Config,
-  leaseMs: number | undefined,
-  channels: TriggerDeps["channels"] = () => [],
-): TriggerOptions {
-  const { cron, session } = config;
-  return {
-    jobProblem: (job) => jobProblem(config, channels(), job),
-    get zone() {
-      return session.timeZone;
-    },
-    get missed() {
-      return cron.missed;
-    },
-    get mainKey() {
-      return session.mainKey;
-    },
-    leaseMs,
-    people: peopleSettings(config),
-    heartbeat: config,
-    webhooks: config.hooks,
-    pollMs: leaseMs === undefined ? undefined : SHARED_POLL_MS,
   };
 }
 

@@ -113,7 +113,7 @@ it("keys never appear in history, database, logs, results or events, for every f
   const heard: unknown[] = [];
   await createHome(paths);
   const log = jsonLog({ file: join(paths.logs, "rookery.log"), level: "debug", errors });
-  const { model } = openModels({ config: loaded, paths, clock: systemClock, log, env });
+  const { model } = openModels({ settings: { current: loaded }, paths, clock: systemClock, log, env });
   const node = await openNode({
     model: withoutPatience(model),
     log,

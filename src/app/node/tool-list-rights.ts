@@ -6,7 +6,7 @@ import type { AgentRecord } from "../../core/agent/agent.ts";
 import { type PeopleSettings, personOfConversation } from "../../core/agent/person.ts";
 import { kindOfPerson, type PersonId } from "../../core/people/person.ts";
 import type { Standing } from "../../core/rights/decide.ts";
-import type { Directory, PeopleNow } from "../../engine/people/directory.ts";
+import type { Directory, Identity, PeopleNow } from "../../engine/people/directory.ts";
 
 interface ListRights {
   /** Called before a prompt is built. */
@@ -15,14 +15,14 @@ interface ListRights {
   standingOf(agent: AgentRecord): Standing | undefined;
 }
 
-export function listRights(directory: Pick<Directory, "recent"> | undefined, settings: PeopleSettings): ListRights {
+export function listRights(directory: Pick<Directory, "recent"> | undefined, settings: Identity): ListRights {
   let people: PeopleNow | undefined;
   return {
     async refresh() {
       people = await directory?.recent();
     },
     standingOf(agent) {
-      const person = agent.person ?? ofConversation(agent, settings);
+      const person = agent.person ?? ofConversation(agent, settings.current.identity);
       if (person === undefined) return undefined;
       // In a group anyone may speak. What a guest is never allowed is left out.
       if (kindOfPerson(person) === "group") return { person, role: "guest", grants: [] };

@@ -1,4 +1,5 @@
 /** Attacks on the workspaces of others: what one person's agents write, no other person's agents read or obey (finding 2). */
+
 import {
   existsSync,
   linkSync,
@@ -27,6 +28,7 @@ import type { Config } from "../../config/config-schema.ts";
 import { createHome } from "../../config/create-home.ts";
 import { parseConfig } from "../../config/parse-config.ts";
 import { type HomePaths, homePaths } from "../../config/paths.ts";
+import { CurrentSettings } from "../../config/settings.ts";
 import type { AgentRecord } from "../../core/agent/agent.ts";
 import type { AgentDescriptor } from "../../core/agent/descriptor.ts";
 import { DeniedError } from "../../core/errors.ts";
@@ -58,14 +60,16 @@ afterEach(async () => {
   rmSync(paths.home, { recursive: true, force: true });
 });
 
+let settings: CurrentSettings;
 function configOf(more = ""): Config {
   const text = `{ owner: { accounts: ["test:olga"] }, profiles: { main: {}, work: { workspace: "desk" } }, ${more} }`;
   return parseConfig({ text, file: "rookery.json5", env: {} }).config;
 }
 function open(more = ""): Toolkit {
+  settings = new CurrentSettings(configOf(more));
   const messages = readMessageFileTool({ files: diskFileStore(paths.files) }) as Tool;
-  const directory = directoryOf({ store, clock: systemClock }, { ownerAccounts: ["test:olga"] });
-  return createToolkit({ config: configOf(more), paths, clock: systemClock, store, directory, more: [messages] });
+  const directory = directoryOf({ store, clock: systemClock }, settings);
+  return createToolkit({ settings, paths, clock: systemClock, store, directory, more: [messages] });
 }
 
 async function make(descriptor: AgentDescriptor, profile = "main", person?: string): Promise<AgentRecord> {
@@ -90,7 +94,8 @@ async function output(agent: AgentRecord, name: string, input: object): Promise<
 }
 const write = (agent: AgentRecord, path: string, content: string) => call(agent, "write", { path, content });
 const read = (agent: AgentRecord, path: string) => call(agent, "read", { path });
-const promptOf = async (agent: AgentRecord): Promise<string> => (await toolkit.promptOf(agent)).text;
+const promptOf = async (agent: AgentRecord): Promise<string> =>
+  (await toolkit.promptOf(agent, undefined, settings.current)).text;
 /** The directory of a person, as the agents see it. */
 const dirOf = (person: string): string => join(paths.home, "people", personDirectory(person));
 
@@ -354,7 +359,7 @@ describe("files that are written with untrusted text in context", () => {
         throw new TypeError("killed");
       },
     };
-    toolkit = createToolkit({ config: configOf(), paths, clock: systemClock, store, marks });
+    toolkit = createToolkit({ settings: new CurrentSettings(configOf()), paths, clock: systemClock, store, marks });
     await expect(write(wary(a), "a.md", "obey")).rejects.toThrow("killed");
     expect(order).toEqual(["mine is there"]);
     expect(readFileSync(join(dirOf("test:ann"), "a.md"), "utf8")).toBe("mine");
@@ -364,7 +369,8 @@ describe("files that are written with untrusted text in context", () => {
     const o = await olga();
     await write(wary(o), "MEMORY.md", "obey");
     await write(o, "AGENTS.md", "be kind");
-    const parts = async () => (await toolkit.promptOf(o)).report.parts.filter(({ untrusted }) => untrusted);
+    const parts = async () =>
+      (await toolkit.promptOf(o, undefined, settings.current)).report.parts.filter(({ untrusted }) => untrusted);
     expect((await parts()).map(({ name }) => name)).toEqual(["MEMORY.md"]);
     await write(o, "MEMORY.md", "fine");
     expect(await parts()).toEqual([]);

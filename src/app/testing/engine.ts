@@ -7,6 +7,7 @@ import { openMemoryStore } from "../../adapters/store/sqlite/open-store.ts";
 import { createSessionsSpawnTool, startBackgroundAgentTool } from "../../adapters/tools/subagents/spawn-tools.ts";
 import { subagentsTool } from "../../adapters/tools/subagents/subagents-tool.ts";
 import { fileDefaults } from "../../config/sections/files.ts";
+import type { CurrentSettings } from "../../config/settings.ts";
 import type { AgentRecord } from "../../core/agent/agent.ts";
 import type { AgentDescriptor } from "../../core/agent/descriptor.ts";
 import { type DeliveryContext, deliveryStateSchema } from "../../core/delivery/delivery.ts";
@@ -34,8 +35,13 @@ import { type LogLine, recordingLog } from "./log.ts";
 import { echo, type Script, scriptedModel } from "./model.ts";
 import type { Activity, TestProcess } from "./process.ts";
 import { randomOf } from "./random.ts";
+import { type SettingsPart, testConfig, testSettings } from "./settings.ts";
 import { type CommitPoint, type OnCommit, storeOf } from "./store.ts";
 import { assertSpecs, type Execution, recordingTool, type ToolSpec, toolHost } from "./tools.ts";
+
+type SystemPart = Partial<Omit<AgentSystemOptions, "settings">>;
+/** The options of a new process that differ. */
+type NewProcess = SystemPart & Pick<TestEngineOptions, "settings">;
 
 export interface TestEngineOptions {
   readonly script?: Script;
@@ -45,7 +51,9 @@ export interface TestEngineOptions {
   /** Which of the tools each agent has. Default: all of them. */
   readonly host?: (tools: readonly Tool[]) => ToolHost;
   readonly channels?: readonly Channel[];
-  readonly system?: Partial<AgentSystemOptions>;
+  readonly system?: SystemPart;
+  /** Values that differ from the settings of a test engine. */
+  readonly settings?: SettingsPart;
   readonly files?: FileStore;
   /** The usage that the scripted model reports. */
   readonly price?: CallPrice;
@@ -68,6 +76,7 @@ const OPTIONS: KeyTable<TestEngineOptions> = {
   host: true,
   channels: true,
   system: true,
+  settings: true,
   files: true,
   price: true,
   seed: true,
@@ -92,6 +101,8 @@ export class TestEngine {
   /** Called before every commit of the engine. */
   onCommit: OnCommit = () => "go";
   system!: AgentSystem;
+  /** The settings in force. */
+  settings!: CurrentSettings;
   hosts = new Map<string, ConnectorHost>();
   options: TestEngineOptions;
   #process: TestProcess = { alive: true, name: "life0" };
@@ -124,15 +135,15 @@ export class TestEngine {
     return engine;
   }
 
-  make(options: Partial<AgentSystemOptions> = {}): void {
+  make({ settings, ...options }: NewProcess = {}): void {
     const process = { alive: true, name: `life${++this.#lives}` };
     this.#process = process;
     const ports = this.ports(process);
+    this.settings = testSettings(this.options.settings, settings);
     this.system = new AgentSystem(ports, {
       nodeName: process.name,
       resolveModel: () => ({ model: "scripted", system: "You are under test." }),
-      // Everyone who writes is let in.
-      people: { isOwner: options.isOwner ?? this.options.system?.isOwner, unknown: "guest" },
+      settings: this.settings,
       files: new FileService({
         ports,
         blobs: this.blobs,
@@ -144,7 +155,7 @@ export class TestEngine {
     });
   }
 
-  async boot(options: Partial<AgentSystemOptions> = {}): Promise<void> {
+  async boot(options: NewProcess = {}): Promise<void> {
     this.make(options);
     await this.system.load();
     await this.system.start();
@@ -165,13 +176,20 @@ export class TestEngine {
   }
 
   /** Kills the process, starts a new one on the same store and waits until everything that needs no time has happened. */
-  async restart(options: Partial<AgentSystemOptions> = {}): Promise<void> {
+  async restart(options: NewProcess = {}): Promise<void> {
     await this.reboot(options);
     await this.settle();
   }
 
+  /** Loads the configuration again, with these settings in addition, and waits until everything that needs no time has happened. */
+  async reload(part: SettingsPart): Promise<void> {
+    await this.settings.reload(testConfig(this.settings.current, part), []);
+    this.system.reloaded();
+    await this.settle();
+  }
+
   /** Restarts without waiting. */
-  async reboot(options: Partial<AgentSystemOptions> = {}): Promise<void> {
+  async reboot(options: NewProcess = {}): Promise<void> {
     this.crash();
     await this.retire();
     this.onCommit = () => "go";

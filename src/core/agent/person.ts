@@ -19,16 +19,11 @@ export interface PeopleSettings extends KeyScoping {
   /** The role of an account of a channel that belongs to no record. */
   readonly unknown?: "stranger" | "guest";
   readonly profiles?: readonly string[];
-  /** Default: by `ownerAccounts`. */
-  readonly isOwner?: (sender: Sender) => boolean;
 }
-
-const ownsHome = (sender: Sender, { isOwner: own, ownerAccounts }: PeopleSettings): boolean =>
-  own?.(sender) ?? isOwner(sender, ownerAccounts);
 
 /** The person who writes with this id on this channel. */
 function personOfSender(sender: Sender, settings: PeopleSettings): string {
-  if (ownsHome(sender, settings)) return OWNER;
+  if (isOwner(sender, settings.ownerAccounts)) return OWNER;
   const linked = linkedName(settings.identityLinks, sender.connector, sender.userId);
   return linked === undefined ? `${sender.connector}:${sender.userId}` : `link:${linked}`;
 }

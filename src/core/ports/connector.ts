@@ -109,6 +109,12 @@ export interface DeliveryReceipt {
 /** The parts of an arrival that decide whether it may come in. Without a text its sender gets no answer. */
 export type Arriving = Conversation & Partial<Pick<IncomingMessage, "senderName" | "subject" | "text">>;
 
+interface Reading {
+  readonly commands: boolean;
+  /** The longest message that is accepted. A connector need not read more of one. */
+  readonly maxCharacters: number;
+}
+
 /**
  * The calls of a connector. Every call is durable when it resolves; after a rejection the connector must not acknowledge. Every call
  * of a stranger is refused until the owner lets them in.
@@ -131,12 +137,8 @@ export interface ConnectorHost {
   groupActivation?(conversation: Conversation): Promise<"mention" | "always" | undefined>;
   /** Absent: this engine stores no files. */
   readonly files?: ConnectorFiles;
-  /** Words that begin a new session. */
-  readonly resetTriggers?: readonly string[];
-  /** Whether commands are read from texts of this connector. Absent: they are. */
-  readonly commands?: boolean;
-  /** The longest message that is accepted. A connector need not read more of one. */
-  readonly maxCharacters?: number;
+  /** How texts of this connector are read now. Absent: commands are read, and texts may be as long as the program allows. */
+  reading?(): Reading;
 }
 
 export interface OutgoingDelivery {

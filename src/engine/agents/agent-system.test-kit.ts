@@ -20,6 +20,7 @@ export const queueOf = (settings: Partial<Config["queue"]>): Config["queue"] => 
 export async function otherNode(engine: TestEngine): Promise<AgentSystem> {
   const system = new AgentSystem(engine.ports({ alive: true, name: "other" }), {
     ...{ nodeName: "other", leaseMs: LEASE_MS, resolveModel: () => ({ model: "scripted", system: "" }) },
+    settings: engine.settings,
   });
   await system.load();
   return system;

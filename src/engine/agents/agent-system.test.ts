@@ -49,7 +49,7 @@ describe("runs at the same time", () => {
     const holds = new Map<string, (reply: Reply) => void>();
     const engine = await TestEngine.open({
       script: ({ request }) => new Promise<Reply>((resolve) => holds.set(lastText(request), resolve)),
-      system: { lanes: { main: 2, subagent: 1, cron: 1, nested: 1 } },
+      settings: { lanes: { main: 2, subagent: 1, cron: 1, nested: 1 } },
     });
     for (const name of ["a", "b", "c"]) await engine.tell(name, { name });
     expect([...holds.keys()]).toEqual(["a", "b"]);

@@ -9,7 +9,6 @@ import type { Diagnosis } from "../../core/agent/diagnosis.ts";
 import { sessionKeyOf } from "../../core/agent/session-key.ts";
 import { errorText, InvariantError } from "../../core/errors.ts";
 import type { AgentId } from "../../core/ids.ts";
-import { withDefaults, withFields } from "../../core/live-options.ts";
 import type { Message } from "../../core/message/message.ts";
 import type { ConnectorHost } from "../../core/ports/connector.ts";
 import type { Ports } from "../../core/ports/ports.ts";
@@ -21,11 +20,11 @@ import { hasSaid } from "../context/has-said.ts";
 import type { Emit, EngineEvent } from "../engine-event.ts";
 import type { FileService } from "../files/file-service.ts";
 import type { AcceptResult } from "../inbox/accept.ts";
-import { type QueuePolicy, queuePolicyOf } from "../inbox/queue-settings.ts";
-import { DEFAULT_OUTBOX, Outbox, type OutboxOptions } from "../outbox/outbox.ts";
+import { Outbox } from "../outbox/outbox.ts";
 import { type Directory, directoryOf } from "../people/directory.ts";
 import { holdWhileQuiet } from "../people/hold-while-quiet.ts";
 import { Pairing } from "../people/pairing.ts";
+import { configuredRules } from "../rights/configured-rules.ts";
 import { Lanes } from "../runs/lanes.ts";
 import { finalText } from "../runs/reply-texts.ts";
 import { type People, peopleOf } from "../runtime/people.ts";
@@ -61,7 +60,6 @@ export class AgentSystem {
   readonly #membership: Membership;
   readonly #ingress: MessageIngress;
   readonly #answers: Answers;
-  readonly #queue: QueuePolicy;
   /** Resolves when the node holds the agents that it found at its start. */
   readonly #claimed = Promise.withResolvers<void>();
   readonly #fates: NodeFates;
@@ -100,24 +98,22 @@ export class AgentSystem {
   #phase: "new" | "loaded" | "started" | "draining" | "stopped" = "new";
 
   constructor(ports: Ports, options: AgentSystemOptions) {
-    const { nodeName: name, leaseMs, pollMs } = options;
+    const { nodeName: name, leaseMs, pollMs, settings } = options;
     this.#ports = ports;
     this.#options = options;
     this.events = new RunEvents(ports.log);
-    this.lanes = new Lanes(options.lanes);
-    this.#queue = queuePolicyOf(() => options.queue);
+    this.lanes = new Lanes(settings);
     this.#fates = new NodeFates(ports, SILENT_LEASES * (leaseMs ?? 0));
     this.#actors = new ActorRegistry(ports, options.warm);
     this.#membership = new Membership(ports, { name, leaseMs, pollMs }, this.#emit);
     const [emit, events, actors, membership] = [this.#emit, this.events, this.#actors, this.#membership];
     const { shared } = membership;
     const claimFor = (): number | undefined => (this.#phase === "started" && this.#host ? this.node : undefined);
-    const settings = options.people ?? { isOwner: options.isOwner };
     this.directory = directoryOf(ports, settings);
-    this.pairing = new Pairing(ports, this.directory, options.accountsChanged);
+    this.pairing = new Pairing(ports, this.directory);
     this.people = peopleOf(ports.store, settings, this.directory);
     const { people } = this;
-    const ingress = new MessageIngress(ports, options, { emit, claimFor, people, queue: this.#queue });
+    const ingress = new MessageIngress(ports, options, { emit, claimFor, people });
     this.#ingress = ingress;
     this.#answers = new Answers(ports, ingress, actors, options.remoteNodes);
     this.runs = new RunControl(ports, { emit, events, ingress, actors, membership });
@@ -126,20 +122,22 @@ export class AgentSystem {
       emit,
       shared,
       claimFor,
-      rules: options.rights?.rules,
+      partiesOf: (...asked) => (options.rights ? configuredRules(settings.current).partiesOf(...asked) : []),
       ancestorsOf: (agent) => ancestorsOf(ports.store, agent),
       offer: (delivery) => this.#outbox?.offer([delivery]),
     });
     this.deliveries = new Deliveries(ports, {
-      ...{ emit, people, shared, claimFor },
+      ...{ emit, people, shared, claimFor, settings },
       opsOnDelivered: options.hooks?.opsOnDelivered,
-      waiting: () => options.waiting,
     });
     this.tree = new LiveTree(ports, events);
-    this.subagents = new Subagents(ports, { actors, events, emit, claimFor, shared, people }, options.subagents);
+    this.subagents = new Subagents(ports, {
+      ...{ actors, events, emit, claimFor, shared, people, settings },
+      parts: options.subagents ?? {},
+    });
     this.#views = new LiveViews({
       ...{ events, connectors: ports.connectors, live: (agentId: AgentId) => this.runs.live(agentId) },
-      shownOf: (text) => (options.runs?.enforceFinalTag ? finalText(text) : text),
+      shownOf: (text) => (settings.current.runs.enforceFinalTag ? finalText(text) : text),
     });
     this.lifecycle = new Lifecycle(ports, { ingress, people, emit, claimFor });
     this.sessions = new SessionControl(ports.store, ingress, this.#answers, options.commands?.models?.problem);
@@ -184,8 +182,9 @@ export class AgentSystem {
     for (const connector of this.#ports.connectors.values()) await connector.start(this.connectorHost(connector));
   }
 
-  /** Connectors were added or removed. */
-  connectorsChanged(): void {
+  /** Other settings are in force, and connectors may have been added or removed. */
+  reloaded(): void {
+    this.lanes.resized();
     if (this.#phase === "started") this.#views.refresh();
     this.deliveries.reloaded();
   }
@@ -198,7 +197,8 @@ export class AgentSystem {
     const personOf = async (channel: string, userId: string) => (await this.directory.recent()).sender(channel, userId);
     const [conversations, pairing] = [this.#conversations, this.pairing];
     const receipt: HostOptions["receipt"] = (channel, one) => this.deliveries.receipt(channel, one);
-    return hostFor(connector, post, withFields(this.#options, { conversations, pairing, personOf, receipt }));
+    const { settings, files } = this.#options;
+    return hostFor(connector, post, { settings, files, conversations, pairing, personOf, receipt });
   }
 
   readonly #conversations: Conversations = {
@@ -244,7 +244,7 @@ export class AgentSystem {
 
   /** The messages that wait at an agent, what each will do, and what was dropped. */
   whatWaits(agentId: AgentId): Promise<WhatWaits> {
-    return whatWaits(this.#ports, this.#actors.get(agentId), this.#queue, agentId);
+    return whatWaits(this.#ports, this.#actors.get(agentId), this.#options.settings.current, agentId);
   }
 
   /** A person drops a message that waits. Durable when it resolves; rejects if the message does not wait any more. */
@@ -260,7 +260,7 @@ export class AgentSystem {
 
   /** The parts of a conversation that a status line shows. `agent`: undefined before its first message. */
   describe(conversation: ConversationName): Promise<DescribedConversation> {
-    return describeConversation(this.#ports, this.#options, this.#queue, conversation);
+    return describeConversation(this.#ports, this.#options, conversation);
   }
 
   /** Active and stuck work. */
@@ -388,30 +388,23 @@ export class AgentSystem {
     this.subagents.givenUp(agentId, reason);
   }
 
-  #heldMs(): OutboxOptions["heldMs"] {
-    const { store, clock } = this.#ports;
-    const zone = () => this.#options.zone?.() ?? "UTC";
-    return this.#options.outbox?.heldMs ?? holdWhileQuiet({ store, clock, people: this.people, zone });
-  }
-
   /** Sets up what acts under the node's number. */
   #joined(node: number): void {
     const [ports, options, emit] = [this.#ports, this.#options, this.#emit];
+    const { store, clock } = ports;
     const outbox = new Outbox(
       {
         ...ports,
         opsOnDelivered: options.hooks?.opsOnDelivered,
-        heldMs: this.#heldMs(),
+        settings: options.settings,
+        heldMs: holdWhileQuiet({ store, clock, people: this.people, settings: options.settings }),
         waiting: (state, target) => this.deliveries.waits(state, target),
         shownLate: () => emit({ type: "withdrawn" }),
         posted: (messages) => {
           for (const posted of messages) emit({ type: "posted", posted });
         },
       },
-      withFields(
-        withDefaults(DEFAULT_OUTBOX, () => options.outbox),
-        { node, alone: !this.#membership.shared },
-      ),
+      { node, alone: !this.#membership.shared },
     );
     const fates = this.#fates;
     const pauseMs = this.#trials?.pauseLeft;
@@ -419,7 +412,7 @@ export class AgentSystem {
     const host: ActorHost = actorHostOf(ports, options, {
       ...{ events: this.events, subagents: this.subagents, lanes: this.lanes, outbox, node },
       ...{ people: this.people, directory: this.directory, approvals: this.approvals },
-      ...{ queue: this.#queue, trials, fates },
+      ...{ trials, fates },
       answerCommand: (agent, message) => answerCommand(ports, options, this.#commandHost(), agent, message),
       restoring: () => this.#restoring,
       // Actors of a lost membership have nothing left to do.
@@ -437,7 +430,6 @@ export class AgentSystem {
       people,
       approvals,
       pairing,
-      queue: this.#queue,
       whatWaits: (agentId) => this.whatWaits(agentId),
     };
   }

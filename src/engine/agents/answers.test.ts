@@ -300,7 +300,7 @@ describe("a run that asks another agent", () => {
   });
 
   it("frees its place in the lane, so that the other agent can work", async () => {
-    const engine = await asking({ system: { lanes: { main: 1, subagent: 1, cron: 1, nested: 1 } } });
+    const engine = await asking({ settings: { lanes: { main: 1, subagent: 1, cron: 1, nested: 1 } } });
     await engine.tell("go");
     expect(engine.shown()).toEqual(["heard an answer"]);
     expect(engine.system.lanes.counts().main).toEqual({ size: 1, active: 0, waiting: 0 });
@@ -309,7 +309,7 @@ describe("a run that asks another agent", () => {
   it("waits for the agent that has the question, even if the address leads to another one after a restart", async () => {
     const engine = await asking({
       ...{ to: { strategy: "most-recent-foreground" }, bo: never },
-      system: { isOwner: ({ userId }) => userId !== "ann" },
+      settings: { owner: { accounts: ["test:bo", "test:carl"] } },
     });
     await engine.tell("hello", { name: "bo" });
     await engine.tell("go");

@@ -3,6 +3,7 @@ import { START } from "../../../test/kit/clock.ts";
 import { TestEngine, type TestEngineOptions } from "../../../test/kit/engine.ts";
 import { gate } from "../../../test/kit/gate.ts";
 import { failure, inTurn, lastText, type Reply, stall } from "../../../test/kit/model.ts";
+import type { SettingsPart } from "../../../test/kit/settings.ts";
 import { dieAt } from "../../../test/kit/store.ts";
 import type { AgentDescriptor } from "../../core/agent/descriptor.ts";
 import { limitsOf } from "../../core/budget/budget.ts";
@@ -30,15 +31,11 @@ const used = (input: number, output: number) => ({
 /** 100 input and 90 output tokens: 1,000 micros. */
 const answer = (text: string): Partial<ModelResult> => ({ content: [{ type: "text", text }], usage: used(100, 90) });
 
-type Config = Parameters<typeof limitsOf>[0];
-const within = (limits: Config, more: TestEngineOptions = {}): TestEngineOptions => ({
+const within = (limits: SettingsPart["budgets"], more: TestEngineOptions = {}): TestEngineOptions => ({
   script: ({ request }) => answer(`answer to ${lastText(request)}`),
   price: PRICE,
   ...more,
-  system: {
-    ...more.system,
-    budgets: { limitsFor: () => limitsOf(limits), dayOf: (at) => new Date(at).toISOString().slice(0, 10) },
-  },
+  settings: { ...more.settings, budgets: limits },
 });
 const dollars = (micros: number) => micros / 1e6;
 const keyOf = async (engine: TestEngine, scope: "agent" | "tree", name = "ann") =>

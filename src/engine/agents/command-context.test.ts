@@ -13,7 +13,8 @@ const memory = async () => ({ name: "MEMORY.md", text: "secret notes", names: ["
 async function open({ system, ...more }: TestEngineOptions = {}): Promise<TestEngine> {
   const engine = await TestEngine.open({
     ...more,
-    system: { commands: { memory }, people: { isOwner: ({ userId }) => userId === "olga" }, ...system },
+    system: { commands: { memory }, ...system },
+    settings: { owner: { accounts: ["test:olga"] } },
   });
   for (const id of ["ann", "bob"]) await putPerson(engine, id, [{ ask: "exec" }]);
   await engine.tell("hello", { sender: { connector: "test", userId: "ann" } });

@@ -12,7 +12,7 @@ import { spentSince } from "../budgets/budget-book.ts";
 import type { CommandContext } from "../commands/chat-command.ts";
 import { runChatCommand } from "../commands/run-chat-command.ts";
 import { turnMemory } from "../context/turn-memory.ts";
-import type { QueuePolicy } from "../inbox/queue-settings.ts";
+import { queueSettingsFor } from "../inbox/queue-settings.ts";
 import { unconfirmedAnswers } from "../outbox/around-reply.ts";
 import type { Directory } from "../people/directory.ts";
 import { situationOf } from "../rights/gate.ts";
@@ -24,7 +24,6 @@ export interface CommandHost {
   readonly directory: Directory;
   readonly people: Pick<People, "personOf">;
   readonly approvals: Pick<Approvals, "list" | "get" | "decide" | "offers">;
-  readonly queue: QueuePolicy;
   readonly pairing?: CommandContext["pairing"];
   whatWaits(agentId: AgentRecord["id"]): Promise<WhatWaits>;
 }
@@ -39,6 +38,7 @@ export async function answerCommand(
   message: Message,
 ): Promise<AnsweredCommand> {
   const { body } = message;
+  const settings = options.settings.current;
   if (body.kind !== "command") return { text: "" };
   const own = agent.person ?? ((await host.people.personOf(agent)) as PersonId | undefined);
   const way = message.behalf ? everyone(message.behalf) : [own ?? OWNER];
@@ -57,8 +57,8 @@ export async function answerCommand(
     pairing: host.pairing,
     decide: (effect) =>
       options.rights ? decide({ ...effect, of: effect.of && now.personOf(effect.of) }, situation) : ALLOWED,
-    queue: () => host.queue.settingsFor(message, agent.state),
-    contextWindow: async () => (await options.contextLimits?.(agent))?.contextWindow,
+    queue: () => queueSettingsFor(settings, message, agent.state),
+    contextWindow: async () => (await options.contextLimits?.(agent, undefined, undefined, settings))?.contextWindow,
     turn: () => turnMemory(ports.store, agent),
     spentSince: async (at) => spentSince(ports, at, (one) => one?.id === agent.id),
     waits: async () => waitsOf(await host.whatWaits(agent.id), message),

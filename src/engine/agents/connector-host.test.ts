@@ -9,8 +9,6 @@ import type { MessageBody } from "../../core/message/message.ts";
 import { OWNER } from "../../core/people/person.ts";
 import type { IncomingCommand } from "../../core/ports/connector.ts";
 import { from, hostOf } from "./agent-system.test-kit.ts";
-import { AgentSystem } from "./agent-system.ts";
-import type { AgentSystemOptions } from "./agent-system-options.ts";
 
 const endless: Script = (call) => stall(call, new Promise(() => {}));
 const messages = async (engine: TestEngine, name = "ann") =>
@@ -125,7 +123,7 @@ describe("accept", () => {
 
   it("turns a text that is too long into a file", async () => {
     const textLimits = { messageCharacters: 4_000, toolResultCharacters: 9_000, answerCharacters: 9_000 };
-    const engine = await TestEngine.open({ system: { textLimits } });
+    const engine = await TestEngine.open({ settings: { limits: textLimits } });
     await hostOf(engine).accept({ ...from(), text: "x".repeat(5_000) });
     expect(await bodies(engine)).toMatchObject([{ files: [{ name: "message.txt", size: 5_000 }] }]);
   });
@@ -156,7 +154,7 @@ it("note records a text without a model call or an answer", async () => {
 });
 
 describe("command", () => {
-  const isOwner = ({ userId }: { userId: string }) => userId === "olga";
+  const OLGA = { owner: { accounts: ["test:olga"] } };
   test.each<[string, IncomingCommand["command"], MessageBody]>([
     ["stop", { name: "stop" }, { kind: "stop" }],
     ["compact", { name: "compact", instructions: "short" }, { kind: "compact", instructions: "short" }],
@@ -175,7 +173,7 @@ describe("command", () => {
       { kind: "command", name: "think", text: "high", inTurn: true },
     ],
   ])("posts %s as its own kind of message", async (_title, command, body) => {
-    const engine = await TestEngine.open({ system: { isOwner } });
+    const engine = await TestEngine.open({ settings: OLGA });
     const accepted = await hostOf(engine).command({ ...from("ann", "c1"), accountId: "", command });
     const agentId = await engine.agentId();
     expect(accepted).toEqual({ status: "accepted", agentId, messageId: `${agentId}/1` });
@@ -189,7 +187,7 @@ describe("command", () => {
   });
 
   it("lets the owner decide whether the agent may send", async () => {
-    const engine = await TestEngine.open({ system: { isOwner } });
+    const engine = await TestEngine.open({ settings: OLGA });
     await hostOf(engine).command({ ...from("olga"), command: { name: "send", policy: "deny" } });
     await engine.settle();
     expect((await engine.store.agent(await engine.agentId("olga")))?.state.sendPolicy).toBe("deny");
@@ -244,8 +242,8 @@ describe("command", () => {
 
 describe("admission", () => {
   const OWNER_ID = "olga";
-  const people = { unknown: "stranger", isOwner: ({ userId }: { userId: string }) => userId === OWNER_ID } as const;
-  const open = () => TestEngine.open({ system: { people } });
+  const settings = { people: { unknown: "stranger" }, owner: { accounts: [`test:${OWNER_ID}`] } } as const;
+  const open = () => TestEngine.open({ settings });
   const letIn = async (engine: TestEngine, account: string): Promise<void> => {
     const code = (await engine.system.pairing.list()).find((one) => one.account === account)?.code ?? "";
     await engine.system.pairing.approve(code, { person: OWNER, surface: "test" });
@@ -276,7 +274,7 @@ describe("admission", () => {
   });
 
   it("does not let a stranger end the run of a group", async () => {
-    const engine = await TestEngine.open({ script: endless, system: { people } });
+    const engine = await TestEngine.open({ script: endless, settings });
     const host = hostOf(engine);
     const group = { ...from("a"), peerKind: "group", channelId: "g" } as const;
     await host.accept({ ...group, text: "hi" });
@@ -312,7 +310,7 @@ describe("admission", () => {
   it("asks the owner in a new group with buttons, and only the owner answers", async () => {
     const test = channel("test");
     test.capabilities = { buttons: true };
-    const engine = await TestEngine.open({ channels: [test], system: { people } });
+    const engine = await TestEngine.open({ channels: [test], settings });
     const host = hostOf(engine);
     const group = (userId: string) =>
       ({ ...from(userId), peerKind: "group", channelId: "g", subject: "Team" }) as const;
@@ -367,24 +365,19 @@ describe("a conversation", () => {
   });
 
   it("has the address that the node's settings give it", async () => {
-    const descriptor = { type: "user", connector: "test", userId: "shared", channelId: "shared" } as const;
-    const engine = await TestEngine.open({ system: { address: () => ({ descriptor }) } });
+    const engine = await TestEngine.open({ settings: { session: { dmScope: "main" } } });
     await hostOf(engine).accept({ ...from(), text: "hi" });
-    expect((await engine.store.agents({ limit: 9 })).map((one) => one.descriptor)).toEqual([descriptor]);
+    expect((await engine.store.agents({ limit: 9 })).map((one) => one.sessionKey)).toEqual(["agent:main:main"]);
   });
 });
 
 describe("a connector", () => {
-  it("reads the settings of now", () => {
-    const options: { -readonly [Key in keyof AgentSystemOptions]: AgentSystemOptions[Key] } = {
-      ...{ nodeName: "reloaded", resolveModel: () => ({ model: "scripted", system: "" }), resetTriggers: ["/new"] },
-    };
-    const ports = TestEngine.unloaded().ports({ alive: true, name: "reloaded" });
-    const host = new AgentSystem(ports, options).connectorHost({ name: "test" });
-    expect([host.commands, host.resetTriggers, host.maxCharacters]).toEqual([true, ["/new"], 500_000]);
-    options.commands = { isOn: (name) => name !== "test" };
-    options.textLimits = { messageCharacters: 10, toolResultCharacters: 10, answerCharacters: 10 };
-    expect([host.commands, host.maxCharacters]).toEqual([false, 10]);
+  it("reads the settings of now", async () => {
+    const engine = await TestEngine.open();
+    const host = hostOf(engine);
+    expect(host.reading()).toEqual({ commands: true, maxCharacters: 500_000 });
+    await engine.reload({ commands: { test: false }, limits: { messageCharacters: 10 } });
+    expect(host.reading()).toMatchObject({ commands: false, maxCharacters: 10 });
   });
 
   it("reports later that a delivery failed", async () => {

@@ -3,9 +3,12 @@
  * (L13), and what a person typed is read here, once.
  */
 
-import { type Addressed, type Conversation, userDescriptor } from "../../core/agent/address.ts";
+import { commandsOn } from "../../config/commands-on.ts";
+import type { Settings } from "../../config/settings.ts";
+import { type Addressed, addressFor, type Conversation } from "../../core/agent/address.ts";
 import type { AgentRecord } from "../../core/agent/agent.ts";
-import { isOwner as isOwnerByDefault } from "../../core/agent/session-key.ts";
+import { isOwner } from "../../core/agent/session-key.ts";
+import type { Current } from "../../core/current.ts";
 import { cutText } from "../../core/cut-text.ts";
 import { TERMINAL_CHANNEL } from "../../core/delivery/route.ts";
 import { InvalidInputError } from "../../core/errors.ts";
@@ -31,8 +34,6 @@ import type {
   PressedButton,
   PressResult,
 } from "../../core/ports/connector.ts";
-import { DEFAULT_TEXT_LIMITS, type TextLimits } from "../../core/text-limits.ts";
-import type { CommandParts } from "../commands/chat-command.ts";
 import { commandBody, readTyped, type TypedInput } from "../commands/read-chat-command.ts";
 import type { FileService } from "../files/file-service.ts";
 import type { AcceptResult } from "../inbox/accept.ts";
@@ -44,18 +45,8 @@ const MAX_SUMMARY_LINE = 500;
 
 type Post = (request: PostRequest) => Promise<AcceptResult>;
 
-/** The conversation a message belongs to. */
-export type AddressOf = (incoming: Conversation) => Pick<Addressed, "descriptor"> & Partial<Addressed>;
-
-const byDescriptor: AddressOf = (incoming) => ({ descriptor: userDescriptor(incoming) });
-
 export interface HostOptions {
-  readonly address?: AddressOf;
-  /** Whether the sender is the owner. Default: a sender at the terminal is. */
-  readonly isOwner?: (sender: Pick<Conversation, "connector" | "userId">) => boolean;
-  readonly resetTriggers?: readonly string[];
-  readonly textLimits?: Pick<TextLimits, "messageCharacters">;
-  readonly commands?: CommandParts;
+  readonly settings: Current<Settings>;
   readonly files?: FileService;
   /** The current owner of an account. Needed to store files. */
   readonly personOf?: (connector: string, userId: string) => Promise<PersonId>;
@@ -68,9 +59,9 @@ export interface HostOptions {
 }
 
 export interface Conversations {
-  agentAt(to: ReturnType<AddressOf>): Promise<AgentRecord | undefined>;
+  agentAt(to: Addressed): Promise<AgentRecord | undefined>;
   /** Whether a text is in its session, and that session has no mark of untrusted text (M32). */
-  hasSaid(to: ReturnType<AddressOf>, text: string): Promise<boolean>;
+  hasSaid(to: Addressed, text: string): Promise<boolean>;
   /** False if it has ended. */
   abort(runId: RunId): Promise<boolean>;
   press(button: PressedButton): Promise<PressResult>;
@@ -79,12 +70,12 @@ export interface Conversations {
 export function hostFor(
   connector: Pick<Connector, "name" | "replayHorizonMs"> & Partial<Pick<Connector, "capabilities">>,
   post: Post,
-  options: HostOptions = {},
+  options: HostOptions,
 ): ConnectorHost {
-  const { address: addressOf = byDescriptor, isOwner = isOwnerByDefault } = options;
-  const isOn = (): boolean => options.commands?.isOn?.(connector.name) ?? true;
-  const common = (incoming: Omit<IncomingMessage, "text">) => ({
-    to: addressOf(incoming),
+  const addressOf = (conversation: Conversation): Addressed => addressFor(conversation, options.settings.current);
+  const common = (incoming: Omit<IncomingMessage, "text">, settings: Settings) => ({
+    settings,
+    to: addressFor(incoming, settings),
     delivery: incoming.delivery,
     source: sourceOf(incoming),
     sender: { connector: incoming.connector, userId: incoming.userId },
@@ -94,11 +85,12 @@ export function hostFor(
   const postMessage = async (
     incoming: Omit<IncomingMessage, "text">,
     { text, queue }: NonNullable<TypedInput["message"]>,
+    settings: Settings,
   ): Promise<Accepted> => {
     const { files, userId, senderName, summaryLine, others } = incoming;
-    const decoration = await withKnownQuote(incoming);
+    const decoration = await withKnownQuote(incoming, settings);
     const untrusted = incoming.untrusted || hasUntrustedPart(decoration) || undefined;
-    const first = common(incoming);
+    const first = common(incoming, settings);
     return acceptedAs(
       await post({
         ...first,
@@ -119,9 +111,10 @@ export function hostFor(
     );
   };
   /** A quote of words that are in the conversation's unmarked session adds nothing new to it (M32). */
-  const withKnownQuote = async ({ decoration, ...at }: Omit<IncomingMessage, "text">) => {
+  const withKnownQuote = async ({ decoration, ...at }: Omit<IncomingMessage, "text">, settings: Settings) => {
     const { quote } = decoration ?? {};
-    if (!quote || quote.typed || !(await options.conversations?.hasSaid(addressOf(at), quote.text))) return decoration;
+    if (!quote || quote.typed || !options.conversations) return decoration;
+    if (!(await options.conversations.hasSaid(addressFor(at, settings), quote.text))) return decoration;
     return { ...decoration, quote: { ...quote, typed: true as const } };
   };
   /**
@@ -131,11 +124,12 @@ export function hostFor(
   const postTyped = async (
     incoming: Omit<IncomingMessage, "text">,
     { command, message }: TypedInput,
+    settings: Settings,
   ): Promise<Accepted> => {
-    const first = command && acceptedAs(await post({ ...common(incoming), body: command }));
+    const first = command && acceptedAs(await post({ ...common(incoming, settings), body: command }));
     if (first && !message) return first;
     const messageId = first ? `${incoming.messageId}#text` : incoming.messageId;
-    return postMessage({ ...incoming, messageId }, message ?? { text: typedText("") });
+    return postMessage({ ...incoming, messageId }, message ?? { text: typedText("") }, settings);
   };
   const entryOf = async (arriving: Arriving): Promise<Entry> => {
     // Otherwise one connector would speak for the people of another.
@@ -161,15 +155,12 @@ export function hostFor(
     (await refusal({ ...at, text: undefined })) === undefined;
   return {
     files: filesFor(connector.name, options),
-    get commands() {
-      return isOn();
-    },
-    get resetTriggers() {
-      return options.resetTriggers;
-    },
-    // Read at each use: a reload may change it.
-    get maxCharacters() {
-      return (options.textLimits ?? DEFAULT_TEXT_LIMITS).messageCharacters;
+    reading() {
+      const { commands, limits } = options.settings.current;
+      return {
+        commands: commandsOn(commands, connector.name),
+        maxCharacters: limits.messageCharacters,
+      };
     },
     entry: refusal,
     async stopRun(conversation, matches) {
@@ -191,28 +182,29 @@ export function hostFor(
     async note(incoming) {
       if (!(await isKnown(incoming))) return { status: "refused" };
       const body = { kind: "system", text: incoming.text, silent: true } as const;
-      return acceptedAs(await post({ ...common(incoming), delivery: undefined, body }));
+      return acceptedAs(await post({ ...common(incoming, options.settings.current), delivery: undefined, body }));
     },
     async accept(incoming) {
       const refused = await refusal(incoming);
       if (refused) return refused;
+      // Taken once: the message is addressed, read and accepted by the same settings (M37).
+      const settings = options.settings.current;
       const { text, names, files = [], decoration } = incoming;
-      const on = isOn() && isTypedText(decoration);
+      const on = commandsOn(settings.commands, connector.name) && isTypedText(decoration);
       const hasFiles = files.length > 0 || (decoration?.notes?.length ?? 0) > 0;
-      return postTyped(
-        incoming,
-        readTyped(typedText(text), { resetTriggers: options.resetTriggers, names, on, hasFiles }),
-      );
+      return postTyped(incoming, readTyped(typedText(text), { names, on, hasFiles }), settings);
     },
     async command(incoming) {
       const refused = await refusal({ ...incoming, text: "" });
       if (refused) return refused;
       const { command } = incoming;
       const text = command.name === "reset" ? command.text : command.name === "chat" ? command.message : undefined;
-      return postTyped(incoming, {
-        command: bodyOf(command, () => isOwner(incoming)),
+      const settings = options.settings.current;
+      const typed = {
+        command: bodyOf(command, () => isOwner(incoming, settings.identity.ownerAccounts)),
         message: text ? { text: typedText(text) } : undefined,
-      });
+      };
+      return postTyped(incoming, typed, settings);
     },
   };
 }

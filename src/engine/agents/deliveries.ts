@@ -2,6 +2,8 @@
  * Deliveries on a running node: a person lists them, sends one again, drops one, or reads a mailbox. Also looks after those that
  * no connector sends, from the node's start to its drain.
  */
+import type { Settings } from "../../config/settings.ts";
+import type { Current } from "../../core/current.ts";
 import type { Delivery, DeliveryContext, WaitingState } from "../../core/delivery/delivery.ts";
 import { OWNER_MAILBOX } from "../../core/delivery/route.ts";
 import { targetKey } from "../../core/delivery/target-key.ts";
@@ -15,7 +17,7 @@ import { type ByPerson, dropDelivery, editDelivery, listDeliveries, retryDeliver
 import { Mailboxes } from "../outbox/mailboxes.ts";
 import type { OutboxPorts } from "../outbox/outbox.ts";
 import { takeReceipt } from "../outbox/take-receipt.ts";
-import { DEFAULT_WAITING, type WaitingOptions, WaitingSweep } from "../outbox/waiting-sweep.ts";
+import { WaitingSweep } from "../outbox/waiting-sweep.ts";
 import { OWNER_READS, type People } from "../runtime/people.ts";
 
 type DeliveryPorts = Pick<Ports, "store" | "ids" | "clock" | "log" | "connectors">;
@@ -25,8 +27,7 @@ interface DeliveriesHost extends Pick<OutboxPorts, "opsOnDelivered"> {
   readonly people: Pick<People, "routeTo">;
   readonly shared: boolean;
   claimFor(): number | undefined;
-  /** Read for every pass: the limits change while the program runs. */
-  waiting?(): Partial<WaitingOptions> | undefined;
+  readonly settings: Current<Settings>;
 }
 
 const OWNER_KEY = targetKey(OWNER_MAILBOX);
@@ -42,7 +43,7 @@ export class Deliveries {
   #ownerReads: Promise<void> | undefined;
 
   constructor(ports: DeliveryPorts, host: DeliveriesHost) {
-    const { emit, people, shared, opsOnDelivered, claimFor } = host;
+    const { emit, people, shared, opsOnDelivered, claimFor, settings } = host;
     this.#ports = ports;
     this.#emit = emit;
     this.#shared = shared;
@@ -51,17 +52,15 @@ export class Deliveries {
     };
     this.#host = { claimFor, posted };
     const common = { ...ports, opsOnDelivered, claimFor, posted };
-    this.#sweep = new WaitingSweep(
-      {
-        ...common,
-        routeTo: (person) => people.routeTo(person),
-        moved: (state, target) => {
-          if (state === "waiting-reader") this.mailboxes.arrived(target);
-          else emit({ type: "delivery-moved", target });
-        },
+    this.#sweep = new WaitingSweep({
+      ...common,
+      settings,
+      routeTo: (person) => people.routeTo(person),
+      moved: (state, target) => {
+        if (state === "waiting-reader") this.mailboxes.arrived(target);
+        else emit({ type: "delivery-moved", target });
       },
-      () => ({ ...DEFAULT_WAITING, ...host.waiting?.() }),
-    );
+    });
     this.mailboxes = new Mailboxes({ ...common, opened: (keys) => this.#opened(keys) }, { shared });
   }
 

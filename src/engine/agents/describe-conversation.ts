@@ -7,7 +7,7 @@ import type { Ports } from "../../core/ports/ports.ts";
 import type { RefusedKey } from "../../core/refused-key.ts";
 import { spentSince } from "../budgets/budget-book.ts";
 import type { ModelLogin } from "../commands/chat-command.ts";
-import type { QueuePolicy } from "../inbox/queue-settings.ts";
+import { queueSettingsFor } from "../inbox/queue-settings.ts";
 import type { AgentSystemOptions } from "./agent-system-options.ts";
 
 export interface DescribedConversation {
@@ -41,11 +41,11 @@ const DAY_MS = 24 * 3600_000;
 
 export async function describeConversation(
   { store, clock }: Pick<Ports, "store" | "clock">,
-  options: Pick<AgentSystemOptions, "commands" | "contextLimits">,
-  queue: QueuePolicy,
+  options: Pick<AgentSystemOptions, "settings" | "commands" | "contextLimits">,
   { agent, profile, channel, counts }: ConversationName,
 ): Promise<DescribedConversation> {
   const now = clock.now();
+  const settings = options.settings.current;
   const state = agent?.state ?? freshState(now);
   // The parts read the profile and the state only.
   const known = agent ?? ({ profile, state } as AgentRecord);
@@ -59,10 +59,10 @@ export async function describeConversation(
     thinking: described?.thinking ?? state.thinkingLevel ?? null,
     verbose: state.verboseLevel ?? null,
     reasoning: state.reasoningLevel ?? null,
-    queueMode: queue.settingsFor(sample, state).mode,
+    queueMode: queueSettingsFor(settings, sample, state).mode,
     context: {
       used: size ? size.input + size.cacheRead + size.cacheWrite + size.output : null,
-      window: (await options.contextLimits?.(known))?.contextWindow ?? null,
+      window: (await options.contextLimits?.(known, undefined, undefined, settings))?.contextWindow ?? null,
     },
     today: { tokens, dollars },
     logins: described?.logins ?? [],

@@ -214,7 +214,7 @@ it("leaves a message as it is if stored data is corrupt, and drops it", async ()
 
 it("takes the messages of a collected set one by one after it has failed", async () => {
   const hold = gate<Reply>();
-  const { engine } = await open({ system: { queue: queueOf({ mode: "collect" }) } });
+  const { engine } = await open({ settings: { queue: queueOf({ mode: "collect" }) } });
   engine.script = (one) => stall(one, hold.promise);
   await engine.tell("two");
   for (const text of ["three", "four", "five"]) await engine.say(text);
@@ -314,7 +314,7 @@ it("names the agents whose messages keep failing", async () => {
 });
 
 it("answers what an earlier version stored with values beyond their limits", async () => {
-  const { engine, agentId } = await open({ system: { queue: queueOf({ mode: "collect" }) } });
+  const { engine, agentId } = await open({ settings: { queue: queueOf({ mode: "collect" }) } });
   engine.crash();
   const bodies: readonly MessageBody[] = [
     { kind: "command", name: "queue", text: "debounce:2h", inTurn: true },

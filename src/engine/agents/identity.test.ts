@@ -1,8 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { channel } from "../../../test/kit/channel.ts";
 import { TestEngine } from "../../../test/kit/engine.ts";
-import { configSchema } from "../../config/config-schema.ts";
-import { addressFor } from "../../core/agent/address.ts";
+import type { SettingsPart } from "../../../test/kit/settings.ts";
 import { AGENT_KINDS, type AgentDescriptor } from "../../core/agent/descriptor.ts";
 import { sessionKeyOf } from "../../core/agent/session-key.ts";
 import type { AgentId } from "../../core/ids.ts";
@@ -22,7 +21,7 @@ const ALL: readonly AgentDescriptor[] = [
 describe("a restart", () => {
   it("restores all seven kinds of agents: descriptor, key, state, session, and the context byte for byte", async () => {
     expect(ALL.map(({ type }) => type)).toEqual([...AGENT_KINDS]);
-    const engine = await TestEngine.open();
+    const engine = await TestEngine.open({ settings: { systemAgents: { architect: { prompt: "You plan." } } } });
     for (const descriptor of ALL) {
       await engine.system.post({ to: { descriptor }, body: { kind: "user", text: `to ${descriptor.type}` } });
       await engine.settle();
@@ -59,12 +58,12 @@ describe("a restart", () => {
 });
 
 describe("messages of connectors", () => {
-  const config = configSchema.parse({
+  const settings: SettingsPart = {
     profiles: { work: {} },
     bindings: [{ profile: "work", match: { channel: "office", accountId: "*" } }],
     owner: { accounts: ["test:me"] },
     session: { identityLinks: { tyler: ["test:t1", "office:t2"] }, dmScope: "per-peer" },
-  });
+  };
   const message = (n: number, about: Partial<IncomingMessage>): IncomingMessage => ({
     connector: "test",
     userId: "u",
@@ -77,7 +76,7 @@ describe("messages of connectors", () => {
 
   it("reach the agent of their address: profile, scope, owner and links", async () => {
     const channels = ["test", "office", "terminal"].map((name) => channel(name));
-    const engine = await TestEngine.open({ channels, system: { address: (incoming) => addressFor(incoming, config) } });
+    const engine = await TestEngine.open({ channels, settings });
     const table: readonly [Partial<IncomingMessage>, string, string][] = [
       [{ userId: "me" }, "agent:main:main", "main"],
       [{ connector: "terminal", userId: "owner" }, "agent:main:main", "main"],
@@ -99,11 +98,10 @@ describe("messages of connectors", () => {
   });
 
   it("keep their agent when the configuration changes: a key is computed once and stored", async () => {
-    const engine = await TestEngine.open({ system: { address: (incoming) => addressFor(incoming, config) } });
+    const engine = await TestEngine.open({ settings });
     const accepted = await engine.hosts.get("test")?.accept(message(1, { userId: "me" }));
     await engine.settle();
-    const strangers = { ...config, owner: { accounts: [] } };
-    await engine.restart({ address: (incoming) => addressFor(incoming, strangers) });
+    await engine.restart({ settings: { owner: { accounts: [] } } });
     const [main] = await engine.store.agents({ limit: 9 });
     expect(main).toMatchObject({
       sessionKey: "agent:main:main",

@@ -93,7 +93,7 @@ describe("a channel that shows work", () => {
   });
 
   it("shows only the final part if that is enforced", async () => {
-    const { engine, work } = await showing(writing("so <final>far"), { system: { runs: { enforceFinalTag: true } } });
+    const { engine, work } = await showing(writing("so <final>far"), { settings: { runs: { enforceFinalTag: true } } });
     await engine.tell("hi");
     expect(work[0]?.lines).toEqual(["far"]);
   });
@@ -123,12 +123,12 @@ describe("connectorsChanged", () => {
     const { engine, work, test } = await showing(writing("so far"));
     await engine.tell("one");
     test.showsWork = false;
-    engine.system.connectorsChanged();
+    engine.system.reloaded();
     expect(work).toMatchObject([{ isOpen: false }]);
     await engine.tell("two", { name: "bob" });
     expect(work).toHaveLength(1);
     test.showsWork = true;
-    engine.system.connectorsChanged();
+    engine.system.reloaded();
     await engine.tell("three", { name: "carl" });
     expect(work[1]).toMatchObject({ lines: ["so far"], isOpen: true });
   });

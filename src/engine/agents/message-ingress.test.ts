@@ -43,7 +43,7 @@ describe("post", () => {
     ["a long address", { descriptor: { ...ANN, userId: "x".repeat(100_001) } }, "at most 100000 are accepted"],
     ["an unknown system agent", { descriptor: { type: "system", tag: "other" } }, "Unknown system agent tag: other"],
   ])("rejects %s and stores nothing", async (_title, to, text) => {
-    const engine = await TestEngine.open({ system: { systemTags: ["doctor"] } });
+    const engine = await TestEngine.open();
     await expect(engine.system.post({ to, body })).rejects.toThrow(text);
     expect(await engine.store.agents({ limit: 9 })).toEqual([]);
   });
@@ -65,8 +65,11 @@ describe("post", () => {
     expect(await engine.store.agents({ limit: 9 })).toEqual([]);
   });
 
-  test.each([[["doctor"]], [undefined]])("creates a system agent with a configured tag (tags: %j)", async (tags) => {
-    const engine = await TestEngine.open({ system: { systemTags: tags } });
+  test.each([
+    ["of the program", {}],
+    ["of the configuration", { doctor: { prompt: "You look." } }],
+  ])("creates a system agent %s", async (_title, systemAgents) => {
+    const engine = await TestEngine.open({ settings: { systemAgents } });
     const { agentId } = accepted(
       await engine.system.post({ to: { descriptor: { type: "system", tag: "doctor" } }, body }),
     );
@@ -157,7 +160,7 @@ describe("the people of a message", () => {
 
   it("leave a long text that the person typed without a mark, although it becomes a file", async () => {
     const textLimits = { messageCharacters: 4_000, toolResultCharacters: 9_000, answerCharacters: 9_000 };
-    const engine = await TestEngine.open({ system: { textLimits } });
+    const engine = await TestEngine.open({ settings: { limits: textLimits } });
     await engine.system.post({
       ...engine.person("ann"),
       longText: "file",
@@ -173,7 +176,7 @@ describe("the people of a message", () => {
 
 it("marks a long text that others wrote as a file too", async () => {
   const textLimits = { messageCharacters: 4_000, toolResultCharacters: 9_000, answerCharacters: 9_000 };
-  const engine = await TestEngine.open({ system: { textLimits } });
+  const engine = await TestEngine.open({ settings: { limits: textLimits } });
   const body: MessageBody = { kind: "user", text: "x".repeat(5_000) };
   await engine.system.post({
     ...engine.person("ann"),
@@ -204,7 +207,7 @@ describe("files of a message", () => {
   const behalf = { person: person("test:ann") };
 
   it("contain a text that is too long, in addition to the message's own files", async () => {
-    const engine = await TestEngine.open({ system: { textLimits: limits } });
+    const engine = await TestEngine.open({ settings: { limits: limits } });
     const { files } = engine.system;
     if (!files) throw new TypeError("no files");
     const own = referenceTo(await files.put({ data: Buffer.from("own"), name: "own.txt", behalf }));
@@ -230,7 +233,10 @@ describe("files of a message", () => {
       true,
     ],
   ])("do not replace a text that is too long if %s: it is refused", async (_title, more, stores) => {
-    const engine = await TestEngine.open({ system: { textLimits: limits, ...(stores ? {} : { files: undefined }) } });
+    const engine = await TestEngine.open({
+      system: { ...(stores ? {} : { files: undefined }) },
+      settings: { limits: limits },
+    });
     const posted = engine.system.post({ ...engine.person(), body: long, ...more });
     await expect(posted).rejects.toMatchObject({ code: "too_large" });
     expect(await engine.store.agents({ limit: 9 })).toEqual([]);
@@ -283,7 +289,7 @@ describe("messages that arrive together", () => {
 
 describe("agentFor", () => {
   it("finds the agent the owner wrote to last, right after a restart too", async () => {
-    const engine = await TestEngine.open({ system: { isOwner: ({ userId }) => userId === "bob" } });
+    const engine = await TestEngine.open({ settings: { owner: { accounts: ["test:bob"] } } });
     for (const name of ["ann", "bob", "mallory"]) {
       await engine.tell("hi", { name });
       await engine.advance(1_000);
@@ -297,7 +303,7 @@ describe("agentFor", () => {
   });
 
   it("ignores silent messages, system messages, and agents that are not conversations", async () => {
-    const engine = await TestEngine.open({ system: { isOwner: () => true } });
+    const engine = await TestEngine.open({ settings: { owner: { accounts: ["test:ann", "test:bob"] } } });
     for (const name of ["ann", "bob"]) {
       await engine.tell("hi", { name });
       await engine.advance(1_000);

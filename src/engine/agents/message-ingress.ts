@@ -3,6 +3,7 @@
  * which wakes the agent if this node holds it.
  */
 import { z } from "zod";
+import type { Settings } from "../../config/settings.ts";
 import { type AgentRecord, DEFAULT_PROFILE } from "../../core/agent/agent.ts";
 import { type AgentDescriptor, type AgentFetchStrategy, agentDescriptorSchema } from "../../core/agent/descriptor.ts";
 import { sessionKeyOf } from "../../core/agent/session-key.ts";
@@ -21,14 +22,15 @@ import { DEFAULT_REPLAY_HORIZON_MS } from "../../core/ports/connector.ts";
 import type { Ports } from "../../core/ports/ports.ts";
 import type { Op, Owner, Recipient } from "../../core/store/change.ts";
 import type { RequestEntry } from "../../core/store/request.ts";
-import { assertMessageFits, DEFAULT_TEXT_LIMITS, messageSize } from "../../core/text-limits.ts";
+import { assertMessageFits, messageSize } from "../../core/text-limits.ts";
 import type { Emit } from "../engine-event.ts";
 import { type AcceptResult, accept, recipientOf } from "../inbox/accept.ts";
-import type { QueuePolicy } from "../inbox/queue-settings.ts";
+import { maxWaiting } from "../inbox/queue-settings.ts";
 import { inherited } from "../people/on-behalf.ts";
 import type { People } from "../runtime/people.ts";
 import type { AgentSystemOptions } from "./agent-system-options.ts";
 import { seedFor } from "./sessions/thread-fork.ts";
+import { systemAgentsOf } from "./system-agents.ts";
 
 /** The recipient: an agent by id, by its descriptor (created if it does not exist), or by a strategy. */
 export type Address =
@@ -54,6 +56,8 @@ export interface PostRequest {
   readonly behalf?: Behalf;
   /** `file`: a text that is too long becomes a file. Default: the message is refused. */
   readonly longText?: "file";
+  /** The settings that its sender took when it arrived. Default: those in force. */
+  readonly settings?: Settings;
   readonly first?: readonly Op[];
   readonly also?: readonly Op[];
 }
@@ -80,10 +84,9 @@ interface MessageIngressHost {
   /** The node that takes agents without an owner; undefined while it does not work. */
   claimFor(): number | undefined;
   readonly people: Pick<People, "foregroundOf" | "directory" | "personOfNew">;
-  readonly queue: Pick<QueuePolicy, "maxWaiting">;
 }
 
-type MessageIngressOptions = Pick<AgentSystemOptions, "systemTags" | "inheritsParent" | "textLimits" | "files">;
+type MessageIngressOptions = Pick<AgentSystemOptions, "settings" | "files">;
 type Described = Extract<Address, { descriptor: unknown }>;
 
 const KNOWN_KEYS = 20_000;
@@ -129,17 +132,20 @@ export class MessageIngress {
 
   /** Durable when it resolves. */
   async post(request: PostRequest, asking?: Asking): Promise<AcceptResult> {
-    const { source, delivery } = request;
+    const { source, delivery, settings = this.#options.settings.current } = request;
     const { behalf, to, body } = await this.#inOrder(request.to, async () => {
       const whose = await this.#behalfOf(request, asking);
-      return { behalf: whose, to: await this.#recipient(request, whose), body: await this.#fitting(request, whose) };
+      const to = await this.#recipient(request, whose, settings);
+      return { behalf: whose, to, body: await this.#fitting(request, whose, settings) };
     });
     const message: NewMessage = { body, source, delivery, acceptedAt: this.#ports.clock.now(), behalf };
-    const result = await this.#accept(request, message, to, asking).catch((error) => {
+    const result = await this.#accept(request, message, to, settings, asking).catch((error) => {
       // The agent of a known key may have been removed: then it is created again.
       if (!(error instanceof NotFoundError) || !("sessionKey" in to) || !this.#knownKeys.delete(to.sessionKey))
         throw error;
-      return this.#recipient(request, behalf).then((again) => this.#accept(request, message, again, asking));
+      return this.#recipient(request, behalf, settings).then((again) =>
+        this.#accept(request, message, again, settings, asking),
+      );
     });
     if (result.status === "stale") return result;
     this.#host.emit({ type: "posted", posted: result });
@@ -150,13 +156,13 @@ export class MessageIngress {
   }
 
   /** A person's text that is too long becomes a file of its message (M34). Only a file of their own words has no mark. */
-  async #fitting(request: PostRequest, behalf: Behalf | undefined): Promise<MessageBody> {
+  async #fitting(request: PostRequest, behalf: Behalf | undefined, { limits }: Settings): Promise<MessageBody> {
     const { longText } = request;
     const body = withMarkedFiles(request.body);
-    const { files, textLimits = DEFAULT_TEXT_LIMITS } = this.#options;
+    const { files } = this.#options;
     if (longText !== "file" || body.kind !== "user" || !files || !behalf) return body;
     const size = messageSize(body);
-    const { messageCharacters: max } = textLimits;
+    const { messageCharacters: max } = limits;
     // If the rest of the message is too long, it is refused.
     if (size <= max || size - body.text.length > max / 2) return body;
     const data = new TextEncoder().encode(body.text);
@@ -177,7 +183,13 @@ export class MessageIngress {
     this.#knownKeys.delete(key);
   }
 
-  #accept(request: PostRequest, message: NewMessage, to: Recipient, asking?: Asking): Promise<AcceptResult> {
+  #accept(
+    request: PostRequest,
+    message: NewMessage,
+    to: Recipient,
+    settings: Settings,
+    asking?: Asking,
+  ): Promise<AcceptResult> {
     return accept(this.#ports, {
       to,
       message,
@@ -186,8 +198,8 @@ export class MessageIngress {
       key: request.key,
       request: request.request,
       first: request.first,
-      maxWaiting: this.#host.queue.maxWaiting(message),
-      maxCharacters: this.#options.textLimits?.messageCharacters,
+      maxWaiting: maxWaiting(settings, message),
+      maxCharacters: settings.limits.messageCharacters,
       also: [
         ...withdrawal(message.body, to),
         ...holdsOf(message, to),
@@ -228,9 +240,13 @@ export class MessageIngress {
     return joined(person, [own, { person, untrusted }, ...others.map((id) => ({ person: now.sender(connector, id) }))]);
   }
 
-  async #recipient({ to, about }: Pick<PostRequest, "to" | "about">, behalf: Behalf | undefined): Promise<Recipient> {
+  async #recipient(
+    { to, about }: Pick<PostRequest, "to" | "about">,
+    behalf: Behalf | undefined,
+    settings: Settings,
+  ): Promise<Recipient> {
     if ("agentId" in to) return to;
-    if ("descriptor" in to) return this.#recipientOf(to, behalf, about);
+    if ("descriptor" in to) return this.#recipientOf(to, behalf, about, settings);
     const agent = await this.agentFor(to.strategy);
     if (!agent) {
       throw new NotFoundError("No recent foreground agent found.", { hint: "A person must write to an agent first." });
@@ -239,14 +255,19 @@ export class MessageIngress {
   }
 
   /** Prepares a new agent only if the key is unknown. If two messages race, the commit decides which one creates it. */
-  async #recipientOf(to: Described, behalf: Behalf | undefined, about: PostRequest["about"]): Promise<Recipient> {
+  async #recipientOf(
+    to: Described,
+    behalf: Behalf | undefined,
+    about: PostRequest["about"],
+    settings: Settings,
+  ): Promise<Recipient> {
     const { store } = this.#ports;
     assertMessageFits(to, MAX_DESCRIPTOR);
     const { descriptor, profile = DEFAULT_PROFILE } = to;
     const sessionKey = keyOf(to);
     if (this.#knownKeys.has(sessionKey)) return { sessionKey };
     assertDescriptor(descriptor);
-    if (descriptor.type === "system" && this.#options.systemTags?.includes(descriptor.tag) === false) {
+    if (descriptor.type === "system" && !systemAgentsOf(settings).has(descriptor.tag)) {
       throw new NotFoundError(`Unknown system agent tag: ${descriptor.tag}`);
     }
     if (await store.agentByKey(sessionKey)) {
@@ -256,7 +277,7 @@ export class MessageIngress {
     }
     const made = { descriptor, profile, sessionKey };
     const person = await this.#host.people.personOfNew(made, behalf);
-    const seed = await seedFor(this.#ports, { ...made, person }, this.#options.inheritsParent);
+    const seed = await seedFor(this.#ports, { ...made, person }, settings);
     return recipientOf(about ? { ...seed, state: { ...seed.state, ...defined(about) } } : seed);
   }
 }

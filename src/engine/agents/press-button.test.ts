@@ -30,7 +30,8 @@ describe("a question about a call", () => {
         },
       },
       script: inTurn({ call: [{ name: "exec" }] }, "done"),
-      system: { rights: {}, people: { isOwner: ({ userId }) => userId === "olga" } },
+      system: { rights: {} },
+      settings: { owner: { accounts: ["test:olga"] } },
     });
     await putPerson(engine, "ann", [{ ask: "exec" }]);
     await engine.tell("go", { sender: { connector: "test", userId: "ann" } });

@@ -12,7 +12,7 @@ it.each([
   { queueMode: "steer", queueCap: 2, queueDrop: "summarize" },
 ])("answers each message of a program one by one under %j", async (patch) => {
   const hold = gate<Reply>();
-  const engine = await TestEngine.open({ system: { queue: queueOf({}) } });
+  const engine = await TestEngine.open({ settings: { queue: queueOf({}) } });
   await engine.send({ kind: "setting", patch });
   await engine.settle();
   engine.script = (one) => stall(one, hold.promise);
@@ -31,7 +31,7 @@ it.each([
 
 test("a cap that comes with a message of a program drops no other one", async () => {
   const hold = gate<Reply>();
-  const engine = await TestEngine.open({ system: { queue: queueOf({}) } });
+  const engine = await TestEngine.open({ settings: { queue: queueOf({}) } });
   engine.script = (one) => stall(one, hold.promise);
   const post = (text: string, queue?: object) =>
     engine.send({ kind: "user", text, queue }, { source: { connector: "api", channelId: "ann", messageId: text } });

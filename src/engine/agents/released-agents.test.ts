@@ -35,7 +35,8 @@ describe("an agent that waits for the end of the debounce", () => {
     const hold = gate<Reply>();
     const engine = await TestEngine.open({
       script: (call) => (call.n === 1 ? stall(call, hold.promise) : "fine"),
-      system: { warm: 1, queue },
+      system: { warm: 1 },
+      settings: { queue },
     });
     await engine.tell("one");
     await engine.tell("two");

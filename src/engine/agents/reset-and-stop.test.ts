@@ -96,7 +96,7 @@ describe("a reset", () => {
     const hold = gate<Reply>();
     const engine = await TestEngine.open({
       script: (call) => (lastText(call.request) === "busy" ? stall(call, hold.promise) : "fine"),
-      system: { lanes: { main: 1, subagent: 1, cron: 1, nested: 1 } },
+      settings: { lanes: { main: 1, subagent: 1, cron: 1, nested: 1 } },
     });
     await engine.tell("hello", { name: "ann" });
     await engine.tell("busy", { name: "bob" });

@@ -24,7 +24,8 @@ describe("pruneRound", () => {
     one.sending = () => ({ status: "retry", reason: "down" });
     const engine = await TestEngine.open({
       channels: [one],
-      system: { pollMs: 400 * DAY, outbox: { maxAgeMs: 400 * DAY } },
+      system: { pollMs: 400 * DAY },
+      settings: { outbox: { maxAgeHours: 9600 } },
     });
     // Ended: a run, its message and its delivery. Not ended: a run, a waiting message, a pending delivery.
     one.sending = () => ({ status: "sent" });
@@ -102,8 +103,10 @@ describe("pruneRound", () => {
       ...{ contextWindow: 100_000, maxTokens: 1_000, leastTokens: 10 },
       cost: { input: 1, output: 10, cacheRead: 0, cacheWrite: 0 },
     };
-    const budgets = { limitsFor: () => ({ agent: { micros: 1e6 } }), dayOf: () => "2026-01-05" };
-    const engine = await TestEngine.open({ price, script: () => new Promise<never>(() => {}), system: { budgets } });
+    const engine = await TestEngine.open({
+      ...{ price, script: () => new Promise<never>(() => {}) },
+      settings: { budgets: { agent: { dollars: 1 } } },
+    });
     await engine.tell("hi");
     engine.crash();
     const reservations = () => engine.store.reservations({ limit: 10 });

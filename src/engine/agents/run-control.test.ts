@@ -29,7 +29,7 @@ async function streaming(options: TestEngineOptions = {}, behalf?: Behalf) {
 /** A run that waits for a lane. */
 async function queued() {
   const lanes = { main: 1, subagent: 1, cron: 1, nested: 1 };
-  const { engine, hold } = await streaming({ system: { lanes } });
+  const { engine, hold } = await streaming({ settings: { lanes } });
   await engine.tell("two", { name: "bob" });
   const runId = engine.system.runs.queued(await engine.agentId("bob"));
   if (!runId) throw new TypeError("not queued");

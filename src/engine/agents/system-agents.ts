@@ -4,7 +4,7 @@
  */
 import type { Config } from "../../config/config-schema.ts";
 
-export interface SystemAgent {
+interface SystemAgent {
   readonly tag: string;
   /** What it is for; other agents read this. */
   readonly description: string;

@@ -199,7 +199,7 @@ it("resolves settled() when no agent works any more", async () => {
 
 describe("a delivery without a route", () => {
   test.each<[string, (engine: TestEngine) => unknown]>([
-    ["connectors change", (engine) => engine.system.connectorsChanged()],
+    ["connectors change", (engine) => engine.system.reloaded()],
     ["its person writes", (engine) => engine.tell("again")],
   ])("is sent when %s", async (_title, change) => {
     const engine = await TestEngine.open();
@@ -225,7 +225,11 @@ describe("a delivery without a route", () => {
     const ports = engine.ports({ alive: true, name: "removing" });
     const connectors = new Map(ports.connectors);
     const resolveModel = () => ({ model: "scripted", system: "You are under test." });
-    engine.system = new AgentSystem({ ...ports, connectors }, { nodeName: "removing", resolveModel, leaseMs });
+    const { settings } = engine;
+    engine.system = new AgentSystem(
+      { ...ports, connectors },
+      { nodeName: "removing", settings, resolveModel, leaseMs },
+    );
     await engine.system.load();
     await engine.system.start();
     await engine.tell("hi");

@@ -69,7 +69,7 @@ describe("whatWaits at rest", () => {
   /** Messages that are accepted before the node starts. */
   async function accepting(mode: QueueMode, bodies: readonly MessageBody[], cap = 20): Promise<TestEngine> {
     const queue = queueOf({ mode, cap });
-    const engine = TestEngine.unloaded({ system: { queue } });
+    const engine = TestEngine.unloaded({ settings: { queue } });
     await engine.system.load();
     for (const body of bodies) await engine.send(body);
     return engine;
@@ -112,7 +112,7 @@ describe("whatWaits at rest", () => {
   it("says until when messages of the last run wait for quiet", async () => {
     const hold = gate<Reply>();
     const queue = queueOf({ mode: "collect", debounceMs: 1_000 });
-    const engine = await TestEngine.open({ script: (call) => stall(call, hold.promise), system: { queue } });
+    const engine = await TestEngine.open({ script: (call) => stall(call, hold.promise), settings: { queue } });
     await engine.tell("one");
     await engine.tell("two");
     hold.open("done");
@@ -226,7 +226,7 @@ describe("describe", () => {
 
   it("has defaults for a conversation that has not begun", async () => {
     const queue = queueOf({ byChannel: { test: { mode: "steer" } } });
-    const { system } = await TestEngine.open({ system: { queue } });
+    const { system } = await TestEngine.open({ settings: { queue } });
     expect(await system.describe(conversation)).toEqual({
       ...{ model: null, why: null, thinking: null, verbose: null, reasoning: null, queueMode: "steer", logins: [] },
       ...{ refusedKeys: [], context: { used: null, window: null }, today: { tokens: 0, dollars: 0 } },

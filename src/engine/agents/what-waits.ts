@@ -1,4 +1,5 @@
 /** Lists an agent's run, its waiting messages with what each will do, and messages that got no answer. Changes nothing. */
+import type { Settings } from "../../config/settings.ts";
 import { NotFoundError } from "../../core/errors.ts";
 import type { AgentId } from "../../core/ids.ts";
 import { type FailedTries, type Message, shownText, UNANSWERED_STATES } from "../../core/message/message.ts";
@@ -8,7 +9,7 @@ import type { Ports } from "../../core/ports/ports.ts";
 import type { WhatWaits } from "../../core/run/what-waits.ts";
 import { summaryLine } from "../inbox/collect-prompt.ts";
 import { type Choice, choose, onArrival, routeKey, type Waiting } from "../inbox/decide.ts";
-import type { QueuePolicy } from "../inbox/queue-settings.ts";
+import { queueSettingsFor } from "../inbox/queue-settings.ts";
 import type { LiveRun } from "../runtime/live-run.ts";
 import type { Actor } from "./actor/actor.ts";
 
@@ -18,13 +19,15 @@ const ENDED = 20;
 export async function whatWaits(
   { store, clock }: Pick<Ports, "store" | "clock">,
   actor: Pick<Actor, "run" | "busyUntil"> | undefined,
-  queue: QueuePolicy,
+  settings: Settings,
   agentId: AgentId,
 ): Promise<WhatWaits> {
   const agent = await store.agent(agentId);
   if (!agent) throw new NotFoundError(`There is no agent ${agentId}.`);
   const messages = await store.waiting(agentId, { limit: LISTED });
-  const waiting = messages.map((message): Waiting => ({ message, settings: queue.settingsFor(message, agent.state) }));
+  const waiting = messages.map(
+    (message): Waiting => ({ message, settings: queueSettingsFor(settings, message, agent.state) }),
+  );
   const { run, busyUntil } = actor ?? {};
   const urgent = messages.filter(({ body }) => body.kind === "stop" || body.kind === "reset");
   const choice = choose({
@@ -33,7 +36,7 @@ export async function whatWaits(
     waiting,
     urgent,
     busyUntil,
-    dedupe: queue.dedupe,
+    dedupe: settings.queue.dedupe,
   });
   const dropped = await store.messages(agentId, { limit: ENDED, states: ["dropped"] });
   const unanswered = await store.messages(agentId, { limit: ENDED, states: UNANSWERED_STATES });

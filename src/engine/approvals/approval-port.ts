@@ -8,22 +8,7 @@ import type { Effect } from "../../core/rights/decide.ts";
 import type { CallRecord } from "../../core/run/run.ts";
 import type { Surroundings } from "./call-digest.ts";
 
-export const DEFAULT_EXPIRY_MS = 24 * 3600_000;
-
-/** Set by the configuration. Read at each use. */
-export interface ApprovalSettings {
-  readonly expiryMs?: number;
-  /** What a call depends on besides its arguments. Absent: nothing. */
-  surroundingsOf?(
-    agent: AgentRecord,
-    call: CallRecord,
-    effects: readonly Effect[],
-    runId: RunId,
-  ): Promise<Surroundings>;
-}
-
 export interface ApprovalPort {
-  expiryMs(): number;
   surroundingsOf(agent: AgentRecord, call: CallRecord, effects: readonly Effect[], runId: RunId): Promise<Surroundings>;
   /** Where the person who decides is reached. */
   askAt(behalf: Behalf, delivery: DeliveryContext | undefined): Promise<DeliveryContext>;
@@ -33,15 +18,17 @@ export interface ApprovalPort {
   asked(dueAt: number): void;
 }
 
-export const approvalPortOf = (
-  options: { readonly approvals?: ApprovalSettings },
-  people: { addressOf(person: string): Promise<DeliveryContext> },
-  { asked, definitionOf }: Pick<ApprovalPort, "asked"> & { definitionOf(agent: AgentRecord, tool: string): unknown },
-): ApprovalPort => ({
-  expiryMs: () => options.approvals?.expiryMs ?? DEFAULT_EXPIRY_MS,
+interface Asking extends Pick<ApprovalPort, "asked"> {
+  readonly people: { addressOf(person: string): Promise<DeliveryContext> };
+  /** Absent: a call depends on nothing but its arguments. */
+  readonly surroundingsOf?: ApprovalPort["surroundingsOf"];
+  definitionOf(agent: AgentRecord, tool: string): unknown;
+}
+
+export const approvalPortOf = ({ people, asked, ...asking }: Asking): ApprovalPort => ({
   surroundingsOf: async (agent, call, effects, runId) => ({
-    definition: definitionOf(agent, call.name),
-    ...(await options.approvals?.surroundingsOf?.(agent, call, effects, runId)),
+    definition: asking.definitionOf(agent, call.name),
+    ...(await asking.surroundingsOf?.(agent, call, effects, runId)),
   }),
   outcomeAt: ({ person }) => people.addressOf(person),
   // The owner's own conversation is where the owner is now.

@@ -42,12 +42,8 @@ async function open({ calls = ["exec"], grants = [{ ask: "exec" }], surroundings
       return `saw ${text.replaceAll(/<[^>]*>/g, "")}`;
     },
     tools: { exec: { rights: ["exec"], replay: "never" }, look: { rights: ["read"] }, ...tools },
-    system: {
-      rights: {},
-      approvals: { surroundingsOf: async () => surroundings?.() ?? {} },
-      people: { isOwner: ({ userId }) => userId === "olga" },
-      ...system,
-    },
+    system: { rights: { surroundingsOf: async () => surroundings?.() ?? {} }, ...system },
+    settings: { owner: { accounts: ["test:olga"] } },
   });
   await put(engine, grants);
   await engine.tell("go");
@@ -469,7 +465,8 @@ describe("a process that dies", () => {
         const engine = await TestEngine.open({
           script: ({ request }) => (request.messages.at(-1)?.role === "tool" ? "done" : { call: [{ name: "exec" }] }),
           tools: { exec: { rights: ["exec"], replay: "never" } },
-          system: { rights: {}, people: { isOwner: ({ userId }) => userId === "olga" } },
+          system: { rights: {} },
+          settings: { owner: { accounts: ["test:olga"] } },
         });
         await put(engine, [{ ask: "exec" }]);
         engine.onCommit = dieAt(site, side);

@@ -37,14 +37,12 @@ interface ApprovalsHost {
   /** Whether other nodes ask and answer too. */
   readonly shared: boolean;
   claimFor(): number | undefined;
-  /** The rules that the calls of an agent are judged by. Absent: there are none. */
-  readonly rules?: {
-    partiesOf(
-      agent: AgentRecord,
-      people: readonly PersonId[],
-      around: { readonly ancestors: readonly AgentRecord[] },
-    ): readonly RulesParty[];
-  };
+  /** The rules that the calls of an agent are judged by now. */
+  partiesOf(
+    agent: AgentRecord,
+    people: readonly PersonId[],
+    around: { readonly ancestors: readonly AgentRecord[] },
+  ): readonly RulesParty[];
   /** The agents that started this one, nearest first. */
   ancestorsOf(agent: AgentRecord): Promise<readonly AgentRecord[]>;
   /** Called with a delivery that was just committed. */
@@ -113,7 +111,7 @@ export class Approvals {
     const people = (await this.#host.directory.now()).personOf;
     const way = everyone(approval.behalf).map(people);
     const ancestors = agent ? await this.#host.ancestorsOf(agent) : [];
-    const rules = (agent && this.#host.rules?.partiesOf(agent, way, { ancestors })) ?? [];
+    const rules = agent ? this.#host.partiesOf(agent, way, { ancestors }) : [];
     return { rules, untrusted: isMarked(approval, agent) };
   }
 

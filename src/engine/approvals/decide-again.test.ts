@@ -36,10 +36,9 @@ interface Given {
   /** How many commits are refused. */
   readonly refusals?: number;
   readonly agent?: object;
-  readonly rules?: boolean;
 }
 
-function world({ rows = [row()], refusals = 0, agent, rules = true }: Given) {
+function world({ rows = [row()], refusals = 0, agent }: Given) {
   const seen: unknown[] = [];
   let [reads, commits] = [0, 0];
   const store = {
@@ -62,14 +61,10 @@ function world({ rows = [row()], refusals = 0, agent, rules = true }: Given) {
     emit: () => {},
     shared: false,
     claimFor: () => undefined,
-    rules: rules
-      ? {
-          partiesOf: (...given: unknown[]) => {
-            seen.push(given);
-            return [{ rules: ruleSet([]) }];
-          },
-        }
-      : undefined,
+    partiesOf: (...given: unknown[]) => {
+      seen.push(given);
+      return [{ rules: ruleSet([]) }];
+    },
     ancestorsOf: async (one: object) => [{ above: one }],
   } as never;
   const ports = {
@@ -121,11 +116,8 @@ describe("the rules that a yes for always is judged by", () => {
     });
   });
 
-  test.each<[string, Given]>([
-    ["the agent is gone", { agent: undefined }],
-    ["the node has no rules", { agent, rules: false }],
-  ])("are none if %s", async (_title, given) => {
-    const { approvals, seen } = world(given);
+  it("are none if the agent is gone", async () => {
+    const { approvals, seen } = world({ agent: undefined });
     const nothing = "no grant of a person asked for it";
     expect((await approvals.offers(row())).call).toEqual({ not: `No rule was stored: ${nothing}.` });
     await expect(approvals.decide(ID, { approve: true, always: "call" }, by)).rejects.toThrow(nothing);

@@ -23,7 +23,8 @@ const ASKING: TestEngineOptions = {
       ],
     },
   },
-  system: { rights: {}, approvals: {}, people: { isOwner: () => true } },
+  system: { rights: {} },
+  settings: { owner: { accounts: ["test:ann"] } },
 };
 
 async function askTheOwner({ store }: TestEngine): Promise<void> {

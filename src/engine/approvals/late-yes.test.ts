@@ -40,11 +40,8 @@ async function open({ surroundings, script, tools }: World = {}): Promise<TestEn
         return `saw ${text.replaceAll(/<[^>]*>/g, "")}`;
       }),
     tools: { exec: { rights: ["exec"], replay: "never" }, ...tools },
-    system: {
-      rights: {},
-      approvals: { surroundingsOf: async () => surroundings?.() ?? {} },
-      people: { isOwner: ({ userId }) => userId === "olga" },
-    },
+    system: { rights: { surroundingsOf: async () => surroundings?.() ?? {} } },
+    settings: { owner: { accounts: ["test:olga"] } },
   });
   await put(engine, [{ ask: "exec" }]);
   await engine.tell("go");

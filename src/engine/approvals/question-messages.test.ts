@@ -6,6 +6,9 @@ import type { ChangeId } from "../../core/ids.ts";
 import { OWNER } from "../../core/people/person.ts";
 import { MAX_OPEN_QUESTIONS } from "../../core/rights/approval.ts";
 
+/** The owner's other conversations. */
+const SIDES = Array.from({ length: 100 }, (_, n) => `side${n}`);
+
 const ASKS = /^<system_message>go (\d+)<\/system_message>$/;
 
 /** Everyone is the owner, who is asked before `exec`. "go N" leads to the N-th call; anything else is repeated. */
@@ -20,7 +23,8 @@ async function open(sendingClass: "idempotent" | "ambiguous" = "idempotent") {
       return n === undefined ? `saw ${text.slice(0, 40)}` : { call: [{ name: "exec", arguments: { n } }] };
     },
     tools: { exec: { rights: ["exec"], replay: "never" } },
-    system: { rights: {}, people: { isOwner: () => true } },
+    system: { rights: {} },
+    settings: { owner: { accounts: ["test:owner", ...SIDES.map((side) => `test:${side}`)] } },
   });
   await engine.store.commit({
     id: "ask-owner" as ChangeId,

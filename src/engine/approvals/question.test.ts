@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import type { RunId } from "../../core/ids.ts";
 import { OWNER } from "../../core/people/person.ts";
 import type { ApprovalId } from "../../core/rights/approval.ts";
-import { ANN, command, DAY, NOW } from "./answers.test-kit.ts";
+import { ANN, command, NOW } from "./answers.test-kit.ts";
 import { approvalPortOf } from "./approval-port.ts";
 import { approvalButtons, questionMessage, questionOf, waitingText } from "./question.ts";
 
@@ -95,24 +95,18 @@ describe("the question", () => {
 
 test("a question goes to the owner, where the owner is", async () => {
   const asked: unknown[] = [];
-  const none = { asked() {}, definitionOf: () => undefined };
-  const port = approvalPortOf(
-    {},
-    { addressOf: async (person) => ({ channel: "person", to: person }) },
-    { asked: (at) => void asked.push(at), definitionOf: () => undefined },
-  );
+  const parts = {
+    people: { addressOf: async (person: string) => ({ channel: "person", to: person }) },
+    asked: (at: number) => void asked.push(at),
+    definitionOf: () => undefined,
+  };
+  const port = approvalPortOf(parts);
   const here = { channel: "c", to: "1" };
   expect(await port.askAt({ person: OWNER }, here)).toBe(here);
   expect(await port.askAt({ person: OWNER }, undefined)).toEqual({ channel: "person", to: OWNER });
   expect(await port.askAt({ person: ANN }, here)).toEqual({ channel: "person", to: OWNER });
-  expect(port.expiryMs()).toBe(DAY);
-  expect(approvalPortOf({ approvals: { expiryMs: 5 } }, {} as never, none).expiryMs()).toBe(5);
   expect(await port.surroundingsOf({} as never, {} as never, [], "r" as RunId)).toEqual({});
-  const around = approvalPortOf(
-    { approvals: { surroundingsOf: async () => ({ directory: "/x" }) } },
-    {} as never,
-    none,
-  );
+  const around = approvalPortOf({ ...parts, surroundingsOf: async () => ({ directory: "/x" }) });
   expect(await around.surroundingsOf({} as never, {} as never, [], "r" as RunId)).toEqual({ directory: "/x" });
   port.asked(7);
   expect(asked).toEqual([7]);

@@ -25,7 +25,8 @@ async function open(sendingClass: SendingClass = "idempotent") {
     tools: { exec: { rights: ["exec"], replay: "never" } },
     host: (tools) =>
       toolHost([...tools, withdrawApprovalTool({ store: { approval: (id) => engine.store.approval(id) } }) as Tool]),
-    system: { rights: {}, people: { isOwner: () => true } },
+    system: { rights: {} },
+    settings: { owner: { accounts: ["ann", "owner", "side", "other", "one", "two"].map((name) => `test:${name}`) } },
   });
   await engine.put({
     op: "person.put",

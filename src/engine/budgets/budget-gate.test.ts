@@ -1,7 +1,9 @@
 /** Which budgets a model call is reserved on before it starts: those of the configuration, of the request, of the person. */
+
 import { describe, expect, it, test } from "vitest";
 import { virtualClock } from "../../../test/kit/clock.ts";
 import { modelResult } from "../../../test/kit/model.ts";
+import { testSettings } from "../../../test/kit/settings.ts";
 import type { Budgets, Limit, Limits } from "../../core/budget/budget.ts";
 import type { BudgetDecision } from "../../core/budget/budget-decision.ts";
 import type { PersonId } from "../../core/people/person.ts";
@@ -39,7 +41,13 @@ function world({ limits = {}, ofRecord, body = {}, decisions = [GO], price, told
     personNow: async (id) => ({ id: id === "test:7" ? ANN : id, limit: ofRecord }),
   };
   const ports = {
-    ...{ budgets, clock, store: {}, ids: { uuid: () => `id${reserved.length}` }, log: { debug: () => {} } },
+    ...{
+      budgets: () => budgets,
+      clock,
+      store: {},
+      ids: { uuid: () => `id${reserved.length}` },
+      log: { debug: () => {} },
+    },
     model: { price: price && (async () => price) },
   } as never;
   const lease = {
@@ -53,7 +61,10 @@ function world({ limits = {}, ofRecord, body = {}, decisions = [GO], price, told
   } as never;
   const full = { lane: "main", seqs: [1], calls: [], iterations: 0, deliveries: 0, ...body } as RunBody;
   const ids = { id: "r1", agentId: "a1", sessionId: "s", startedAt: 0, step: 1, attempt: 1 };
-  const run = new LiveRun({ ...ids, body: full } as never, {} as never);
+  const run = new LiveRun({ ...ids, body: full } as never, testSettings().current, {
+    timeoutMs: 1_000,
+    maxIterations: 9,
+  });
   const ask = () => askPermission(ports, lease, run, request);
   const keys = () => reserved.map(({ rows }) => rows.map(({ key }) => key));
   return { ask, keys, reserved, owed, clock, run, lease, budgets, agent: agent as never };

@@ -55,8 +55,8 @@ export async function askPermission(
   run: LiveRun,
   request: ModelRequest,
 ): Promise<Permission> {
-  const { budgets, clock } = ports;
-  if (!budgets) return FREE;
+  const { clock } = ports;
+  const budgets = ports.budgets();
   const limits = budgets.limitsFor(lease.record);
   const { person, limits: personal } = await limitsOfPerson(budgets, run.body.behalf);
   if (limitedScopes(limits).length === 0 && personal.length === 0) return FREE;

@@ -47,8 +47,6 @@ export interface ModelLogin {
 
 /** What commands show and change outside of the engine. A part that is absent makes its command say so. */
 export interface CommandParts {
-  /** Whether commands are read from texts of this connector. Absent: of every one. */
-  isOn?(connector: string): boolean;
   readonly models?: {
     describe(agent: AgentRecord): Promise<ModelChoices>;
     /** Why a conversation cannot have these settings of its model; undefined if it can. `patch`: what changes. */

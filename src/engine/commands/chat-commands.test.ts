@@ -7,7 +7,10 @@ import type { Op } from "../../core/store/change.ts";
 let engine: TestEngine;
 let ids = 0;
 beforeEach(async () => {
-  engine = await TestEngine.open({ system: { rights: {}, people: { unknown: "guest", ownerAccounts: ["test:ann"] } } });
+  engine = await TestEngine.open({
+    system: { rights: {} },
+    settings: { owner: { accounts: ["test:ann"] } },
+  });
 });
 afterEach(() => engine.drain());
 
@@ -55,10 +58,8 @@ describe("a command", () => {
       await held.promise;
       return "done";
     };
-    const said = engine.say("work");
-    await engine.settle();
+    await type("work");
     await type("/think high");
-    await said;
     expect(engine.shown()).toEqual([]);
     held.resolve();
     await engine.settle();

@@ -1,4 +1,5 @@
 import { describe, expect, it, test } from "vitest";
+import { testSettings } from "../../../test/kit/settings.ts";
 import {
   type ContextLimits,
   contextThresholds,
@@ -17,6 +18,7 @@ describe("a context between runs", () => {
   function rest(size: { counted?: number; since: number; all: number } | undefined, known: object = {}) {
     const asked = { limits: 0, prompts: 0 };
     const ports = {
+      settings: testSettings(),
       contextLimits: async () => {
         asked.limits += 1;
         return bounds;

@@ -30,9 +30,9 @@ export async function setupOf(ports: RunPorts, lease: AgentLease, run: LiveRun):
   if (run.setup) return run.setup;
   const agent = lease.record;
   const overrides = run.body.wishes;
-  const { system, report, skillsSnapshot, ...chosen } = await ports.resolveModel(agent, overrides);
+  const { system, report, skillsSnapshot, ...chosen } = await ports.resolveModel(agent, overrides, run.settings);
   const choice = overrides?.temperature === undefined ? chosen : { ...chosen, temperature: overrides.temperature };
-  const limits = (await ports.contextLimits?.(agent, overrides, choice)) ?? DEFAULT_CONTEXT_LIMITS;
+  const limits = (await ports.contextLimits?.(agent, overrides, choice, run.settings)) ?? DEFAULT_CONTEXT_LIMITS;
   const bounds: ContextBounds = { limits, thresholds: contextThresholds(limits) };
   const { tools, tokens } = withCallerTools(run, wireTools(toolsFor(ports, agent, limits)));
   const overhead = estimateText(system) + tokens;
@@ -78,8 +78,9 @@ export async function measureForRun(ports: RunPorts, lease: AgentLease, run: Liv
 /** The context between runs, with the limits of the last run. Resolves them if there was none. */
 export async function measureAtRest(ports: RunPorts, lease: AgentLease): Promise<MeasuredContext> {
   const { context, record } = lease;
+  const settings = ports.settings.current;
   if (!context.bounds) {
-    const limits = (await ports.contextLimits?.(record)) ?? DEFAULT_CONTEXT_LIMITS;
+    const limits = (await ports.contextLimits?.(record, undefined, undefined, settings)) ?? DEFAULT_CONTEXT_LIMITS;
     context.bounds = { limits, thresholds: contextThresholds(limits) };
   }
   const bounds = context.bounds;
@@ -87,7 +88,7 @@ export async function measureAtRest(ports: RunPorts, lease: AgentLease): Promise
     const { counted, all } = (await sizeOf(lease)) ?? EMPTY_SIZE;
     // The prompt of a small context is not put together only to be measured: the next run does it.
     if (counted === undefined && all >= bounds.thresholds.critical * SMALL_SHARE) {
-      const { system } = await ports.resolveModel(record);
+      const { system } = await ports.resolveModel(record, undefined, settings);
       context.overhead = estimateText(system) + wireTools(toolsFor(ports, record, bounds.limits)).tokens;
     }
   }

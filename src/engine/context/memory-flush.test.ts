@@ -2,6 +2,7 @@ import { describe, expect, it, test } from "vitest";
 import { TestEngine } from "../../../test/kit/engine.ts";
 import { gate } from "../../../test/kit/gate.ts";
 import { failure, lastText, type ModelCall, type Reply, stall } from "../../../test/kit/model.ts";
+import { testSettings } from "../../../test/kit/settings.ts";
 import { dieAt } from "../../../test/kit/store.ts";
 import {
   type ContextLimits,
@@ -70,22 +71,22 @@ test.each([
   ["user", 700, { memoryFlushCompactionCount: 0 }, false],
   ["user", 700, { memoryFlushCompactionCount: 0, compactionCount: 1 }, true],
 ])("for the kind %s with %d tokens and the counts %j the flush is due: %s", (type, tokens, state, due) => {
-  const lease = { record: { descriptor: { type }, state } } as unknown as AgentLease;
+  const lease = { record: { profile: "main", descriptor: { type }, state } } as unknown as AgentLease;
   const tools = { list: () => [{ rights: ["write"] }] } as unknown as ToolHost;
   const measured = { limits, thresholds: contextThresholds(limits), tokens, overhead: 0 };
-  expect(isFlushDue({ tools }, lease, measured)).toBe(due);
+  expect(isFlushDue({ tools, settings: testSettings() }, lease, measured)).toBe(due);
 });
 
 test.each([
-  [true, true],
-  [false, false],
+  ["rw", true],
+  ["ro", false],
   [undefined, true],
-])("with an agent that may write in its workspace: %s, the flush is due: %s", (may, due) => {
-  const lease = { record: { descriptor: { type: "user" }, state: {} } } as unknown as AgentLease;
+] as const)("with the access %s to its workspace, the flush is due: %s", (workspaceAccess, due) => {
+  const lease = { record: { profile: "main", descriptor: { type: "user" }, state: {} } } as unknown as AgentLease;
   const tools = { list: () => [{ rights: ["write"] }] } as unknown as ToolHost;
   const measured = { limits, thresholds: contextThresholds(limits), tokens: 700, overhead: 0 };
-  const writesWorkspace = may === undefined ? undefined : () => may;
-  expect(isFlushDue({ tools, writesWorkspace }, lease, measured)).toBe(due);
+  const settings = testSettings({ profiles: { main: { workspaceAccess } } });
+  expect(isFlushDue({ tools, settings }, lease, measured)).toBe(due);
 });
 
 describe("the memory flush", () => {

@@ -10,6 +10,7 @@ import type { RunId } from "../../core/ids.ts";
 import type { Behalf } from "../../core/people/behalf.ts";
 import type { RunBody } from "../../core/run/run.ts";
 import { runBehalf } from "../people/run-behalf.ts";
+import { writesWorkspace } from "../rights/configured-rules.ts";
 import type { AgentLease } from "../runtime/agent-lease.ts";
 import { belongingOf } from "../runtime/belonging.ts";
 import { LiveRun, runTimeOf } from "../runtime/live-run.ts";
@@ -27,13 +28,13 @@ const SHORT_LIVED: ReadonlySet<AgentKind> = new Set(["heartbeat", "cron", "subag
 
 /** Whether the turn is due now. An agent without a tool that writes, or that may not write in its workspace, gets none. */
 export function isFlushDue(
-  ports: Pick<RunPorts, "tools" | "writesWorkspace">,
+  ports: Pick<RunPorts, "tools" | "settings">,
   { record }: AgentLease,
   measured: MeasuredContext,
 ): boolean {
   const { limits, thresholds, tokens } = measured;
   const { state, descriptor } = record;
-  if (ports.writesWorkspace?.(record) === false) return false;
+  if (!writesWorkspace(ports.settings.current, record)) return false;
   if (!limits.enabled || !limits.memoryFlush.enabled || SHORT_LIVED.has(descriptor.type)) return false;
   if (tokens < thresholds.flush || tokens >= thresholds.emergency) return false;
   if (state.memoryFlushCompactionCount === (state.compactionCount ?? 0)) return false;
@@ -78,8 +79,13 @@ export async function openFlush(
   await lease.commit({ site: "flush", at, ops: [{ op: "run.open", runId, body }], append, state });
   lease.runId = runId;
   const { agentId, sessionId } = lease;
-  const limits = runTimeOf(ports, lease.record, body.wishes);
-  const run = new LiveRun({ id: runId, agentId, sessionId, startedAt: at, step: 1, attempt: 1, body }, limits);
+  const settings = ports.settings.current;
+  const limits = runTimeOf(settings, lease.record, body.wishes);
+  const run = new LiveRun(
+    { id: runId, agentId, sessionId, startedAt: at, step: 1, attempt: 1, body },
+    settings,
+    limits,
+  );
   ports.events.emit(run.position, { type: "start" });
   return run;
 }

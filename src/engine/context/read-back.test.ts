@@ -1,6 +1,8 @@
 /** Reading histories from their end: pages that grow, sessions, what entered the last turn; and small parts of prompts. */
+
 import { describe, expect, test } from "vitest";
 import { seededIds } from "../../../test/kit/ids.ts";
+import { testSettings } from "../../../test/kit/settings.ts";
 import type { AgentRecord } from "../../core/agent/agent.ts";
 import { type AgentId, type EntryId, entryId, type SessionId } from "../../core/ids.ts";
 import type { ModelMessage } from "../../core/ports/model.ts";
@@ -224,9 +226,9 @@ describe("the turn for notes before a compaction", () => {
     isFlushDue(
       {
         tools: { list: () => [{ rights: ["read"] }, { rights: more.rights ?? ["write"] }] } as never,
-        writesWorkspace: more.writes === undefined ? undefined : () => more.writes as boolean,
+        settings: testSettings({ profiles: { main: { workspaceAccess: more.writes === false ? "ro" : "rw" } } }),
       },
-      { record: { descriptor: { type: "user" }, state: {}, ...more.record } } as never,
+      { record: { profile: "main", descriptor: { type: "user" }, state: {}, ...more.record } } as never,
       {
         ...{ tokens: more.tokens ?? 100, overhead: 0, thresholds: { flush: 100, emergency: 200 } },
         limits: { enabled: true, memoryFlush: { enabled: true }, ...more.limits },

@@ -107,7 +107,7 @@ describe("a model is shown", () => {
 
 it("a text from a channel that is too long becomes a file, and the message shows its beginning", async () => {
   engine = await TestEngine.open({
-    system: { textLimits: { messageCharacters: 2_000, toolResultCharacters: 2_000, answerCharacters: 9_000 } },
+    settings: { limits: { messageCharacters: 2_000, toolResultCharacters: 2_000, answerCharacters: 9_000 } },
   });
   const host = engine.hosts.get("test");
   const common = { connector: "test", userId: "ann", channelId: "ann", delivery: { channel: "test", to: "ann" } };

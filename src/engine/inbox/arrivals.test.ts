@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest";
 import { virtualClock } from "../../../test/kit/clock.ts";
 import { seededIds } from "../../../test/kit/ids.ts";
 import { openMemoryStore } from "../../adapters/store/sqlite/open-store.ts";
+import { configDefaults } from "../../config/config-schema.ts";
 import type { AgentId, RunId } from "../../core/ids.ts";
 import type { Message, MessageBody, NewMessage } from "../../core/message/message.ts";
 import { type QueueMode, type QueueSettings, queueModeSchema } from "../../core/message/queue.ts";
@@ -12,7 +13,7 @@ import type { Store } from "../../core/store/store.ts";
 import { seedAgent } from "../context/seed-agent.ts";
 import { accept, recipientOf, staleTraceKey } from "./accept.ts";
 import { choose, onArrival, steerableNow } from "./decide.ts";
-import { queuePolicyOf, resolveQueueSettings } from "./queue-settings.ts";
+import { queueSettingsFor, resolveQueueSettings } from "./queue-settings.ts";
 import { isAbortText, parseDuration, parseQueueDirective, parseResetCommand, withoutMention } from "./user-input.ts";
 import { whileSuspended } from "./while-suspended.ts";
 
@@ -211,26 +212,18 @@ describe("the settings of a message, field by field", () => {
     expect(resolve({ message: { debounceMs: -1, cap: 0 } })).toMatchObject({ debounceMs: 0, cap: 1 });
     expect(resolve({ message: { debounceMs: 1.9, cap: 2.9 } })).toMatchObject({ debounceMs: 1, cap: 2 });
   });
-  test("a node without a configuration runs each message alone, and reads a changed one", () => {
-    let queue: object | undefined;
-    const policy = queuePolicyOf(() => queue as never);
-    const state = { updatedAt: 0 } as never;
-    expect(policy.dedupe).toBe("message-id");
-    expect(policy.settingsFor(user(), state)).toEqual({
-      mode: "queue",
-      debounceMs: 0,
-      cap: Number.MAX_SAFE_INTEGER,
-      dropPolicy: "old",
-    });
-    queue = { mode: "collect", debounceMs: 7, cap: 3, drop: "new", dedupe: "prompt", byChannel: { test: { cap: 9 } } };
-    expect(policy.dedupe).toBe("prompt");
-    expect(policy.settingsFor(user(), state)).toMatchObject({ mode: "collect", cap: 3 });
-    expect(policy.settingsFor(user({ delivery }), state).cap).toBe(9);
-    expect(policy.settingsFor(user({ delivery, source: { connector: "other" } }), state).cap).toBe(3);
+  test("come from the channel, and from the words of a person only", () => {
+    const cfg = {
+      queue: { ...configDefaults.queue, mode: "collect", debounceMs: 7, cap: 3, byChannel: { test: { cap: 9 } } },
+    } as const;
+    const settingsFor = (one: Message) => queueSettingsFor(cfg, one, { updatedAt: 0 } as never);
+    expect(settingsFor(user())).toMatchObject({ mode: "collect", cap: 3 });
+    expect(settingsFor(user({ delivery })).cap).toBe(9);
+    expect(settingsFor(user({ delivery, source: { connector: "other" } })).cap).toBe(3);
     const said = message({ kind: "user", text: "x", queue: { cap: 1 }, queueDefault: { mode: "steer" } });
-    expect(policy.settingsFor(said, state)).toMatchObject({ mode: "steer", cap: 1 });
+    expect(settingsFor(said)).toMatchObject({ mode: "steer", cap: 1 });
     const other = message({ kind: "system", text: "x", queue: { cap: 1 }, queueDefault: { mode: "steer" } });
-    expect(policy.settingsFor(other, state)).toMatchObject({ mode: "collect", cap: 3 });
+    expect(settingsFor(other)).toMatchObject({ mode: "collect", cap: 3 });
   });
 });
 

@@ -3,7 +3,13 @@ import { parseConfig } from "../../config/parse-config.ts";
 import { freshState } from "../../core/agent/fresh-state.ts";
 import type { AgentId, MessageId } from "../../core/ids.ts";
 import type { MessageBody } from "../../core/message/message.ts";
-import { normalizeQueueDropPolicy, normalizeQueueMode, queuePolicyOf, resolveQueueSettings } from "./queue-settings.ts";
+import {
+  maxWaiting,
+  normalizeQueueDropPolicy,
+  normalizeQueueMode,
+  queueSettingsFor,
+  resolveQueueSettings,
+} from "./queue-settings.ts";
 
 const cfg = (text: string) => parseConfig({ text, file: "rookery.json5", env: {} }).config;
 
@@ -56,7 +62,6 @@ describe("a message of a program", () => {
   const user: MessageBody = { kind: "user", text: "hi" };
   const hook: MessageBody = { kind: "trigger", text: "hi", trigger: { type: "webhook", id: "deploy" } };
   const cron: MessageBody = { kind: "trigger", text: "hi", trigger: { type: "cron", id: "job" } };
-  const policy = (text: string) => queuePolicyOf(() => cfg(text).queue);
   const message = (connector: string | undefined, body: MessageBody = user) => ({
     ...{ id: "a-1" as MessageId, agentId: "a" as AgentId, seq: 1, state: "waiting" as const, acceptedAt: 0, body },
     source: connector === undefined ? undefined : { connector },
@@ -82,17 +87,22 @@ describe("a message of a program", () => {
       Number.MAX_SAFE_INTEGER,
     ],
   ] as const)("has the default mode of its channel, and a cap in chats only: %s", (_, connector, text, mode, cap) => {
-    expect(policy(text).settingsFor(message(connector), freshState(1))).toMatchObject({ mode, cap });
+    expect(queueSettingsFor(cfg(text), message(connector), freshState(1))).toMatchObject({ mode, cap });
   });
 
   test("ignores the settings of its agent, which are for the chat", () => {
-    const { settingsFor } = policy("");
     const state = { ...freshState(1), queueMode: "interrupt" as const, queueCap: 3 };
-    expect(settingsFor(message("api"), state)).toMatchObject({ mode: "queue", cap: Number.MAX_SAFE_INTEGER });
+    expect(queueSettingsFor(cfg(""), message("api"), state)).toMatchObject({
+      mode: "queue",
+      cap: Number.MAX_SAFE_INTEGER,
+    });
     const own = { ...user, queue: { mode: "collect", cap: 2 } } as const;
-    expect(settingsFor(message("api", own), state)).toMatchObject({ mode: "collect", cap: Number.MAX_SAFE_INTEGER });
+    expect(queueSettingsFor(cfg(""), message("api", own), state)).toMatchObject({
+      mode: "collect",
+      cap: Number.MAX_SAFE_INTEGER,
+    });
     const chat = { ...user, queueDefault: { mode: "collect", cap: 20 } } as const;
-    expect(settingsFor(message("api", chat), state)).toMatchObject({ mode: "interrupt", cap: 3 });
+    expect(queueSettingsFor(cfg(""), message("api", chat), state)).toMatchObject({ mode: "interrupt", cap: 3 });
   });
 
   test.each<[string, string | undefined, MessageBody, number | undefined]>([
@@ -104,7 +114,7 @@ describe("a message of a program", () => {
     ["a stop over the API", "api", { kind: "stop" }, undefined],
     ["a reset over the API", "api", { kind: "reset", by: "person" }, undefined],
   ])("limits how many wait for %s", (_, connector, body, max) => {
-    expect(policy("{ queue: { maxWaiting: 9 } }").maxWaiting(message(connector, body))).toBe(max);
+    expect(maxWaiting(cfg("{ queue: { maxWaiting: 9 } }"), message(connector, body))).toBe(max);
   });
 });
 

@@ -10,7 +10,6 @@ import { countsTowardsCap, type Message, type NewMessage } from "../../core/mess
 import {
   ONE_RUN_EACH,
   QUEUE_LIMITS,
-  type QueueDedupeMode,
   type QueueDropPolicy,
   type QueueMode,
   type QueueSettings,
@@ -110,25 +109,6 @@ export function resolveQueueSettings(params: QueueQuestion): Required<QueueSetti
 const within = ([min, max]: readonly [number, number], value: number | undefined, otherwise: number): number =>
   value === undefined || !Number.isFinite(value) ? otherwise : Math.min(max, Math.max(min, Math.floor(value)));
 
-/** Without a configuration every message gets a run of its own, at once and in order; nothing is ever dropped. */
-const PLAIN_QUEUE: Config["queue"] = {
-  mode: "queue",
-  debounceMs: 0,
-  cap: UNCAPPED,
-  drop: "old",
-  maxWaiting: configDefaults.queue.maxWaiting,
-  dedupe: "message-id",
-  byChannel: {},
-};
-
-/** Resolves the queue settings for the agents of a node. */
-export interface QueuePolicy {
-  readonly dedupe: QueueDedupeMode;
-  settingsFor(message: Message, state: AgentState): Required<QueueSettings>;
-  /** How many messages may wait at its agent when this one is accepted. Undefined: any number. */
-  maxWaiting(message: Pick<NewMessage, "body" | "source" | "asRun">): number | undefined;
-}
-
 /** Channels on which programs write. People write on all others. */
 const PROGRAM_CHANNELS: ReadonlySet<string> = new Set([API_CHANNEL, WEBHOOK_CHANNEL]);
 
@@ -138,27 +118,31 @@ const isProgram = ({ source }: Pick<NewMessage, "source">): boolean =>
 const isHook = ({ body }: Pick<NewMessage, "body">): boolean =>
   body.kind === "trigger" && body.trigger.type === "webhook";
 
-/** `queue` is called each time: the configuration can change while the node runs. */
-export function queuePolicyOf(queue: () => Config["queue"] | undefined): QueuePolicy {
-  return {
-    get dedupe() {
-      return (queue() ?? PLAIN_QUEUE).dedupe;
-    },
-    // Commands are always accepted: a stop helps most where many messages wait.
-    maxWaiting: (message) =>
-      isHook(message) || (isProgram(message) && countsTowardsCap(message))
-        ? (queue() ?? PLAIN_QUEUE).maxWaiting
-        : undefined,
-    settingsFor: (message, state) => {
-      const { body, source, delivery } = message;
-      return resolveQueueSettings({
-        cfg: { queue: queue() ?? PLAIN_QUEUE },
-        channel: source?.connector ?? delivery?.channel,
-        sessionEntry: state,
-        isProgram: isProgram(message),
-        inlineOptions: body.kind === "user" ? body.queue : undefined,
-        byDefault: body.kind === "user" ? body.queueDefault : undefined,
-      });
-    },
-  };
+type QueueConfig = Pick<Config, "queue">;
+
+/**
+ * How many messages may wait at its agent when this one is accepted. Undefined: any number. Commands are always accepted: a stop
+ * helps most where many messages wait.
+ */
+export const maxWaiting = (
+  { queue }: QueueConfig,
+  message: Pick<NewMessage, "body" | "source" | "asRun">,
+): number | undefined =>
+  isHook(message) || (isProgram(message) && countsTowardsCap(message)) ? queue.maxWaiting : undefined;
+
+/** The queue settings of a message at an agent in this state. */
+export function queueSettingsFor(
+  cfg: QueueConfig,
+  message: Pick<Message, "body" | "source" | "delivery">,
+  state: AgentState,
+): Required<QueueSettings> {
+  const { body, source, delivery } = message;
+  return resolveQueueSettings({
+    cfg,
+    channel: source?.connector ?? delivery?.channel,
+    sessionEntry: state,
+    isProgram: isProgram(message),
+    inlineOptions: body.kind === "user" ? body.queue : undefined,
+    byDefault: body.kind === "user" ? body.queueDefault : undefined,
+  });
 }

@@ -3,8 +3,11 @@
  * earlier answer may not have arrived: a notice that says so, once (M46). None is part of the history or of the run's result.
  */
 
+import { commandsOn } from "../../config/commands-on.ts";
+import type { Settings } from "../../config/settings.ts";
 import type { AgentState } from "../../core/agent/state.ts";
 import { formatUsd } from "../../core/cost-text.ts";
+import type { Current } from "../../core/current.ts";
 import { cutText } from "../../core/cut-text.ts";
 import type { Delivery, DeliveryContext, Payload } from "../../core/delivery/delivery.ts";
 import { targetKey } from "../../core/delivery/target-key.ts";
@@ -32,13 +35,12 @@ export interface OwedNotice {
 }
 
 interface NoticePorts extends Pick<Ports, "store" | "clock" | "connectors"> {
-  /** Whether commands are read from texts of this channel. Absent: of every one. */
-  readsCommands?(channel: string): boolean;
+  readonly settings: Current<Pick<Settings, "commands">>;
 }
 
 /** Undefined if every answer to this target is confirmed, too old, or has had its notice. */
 export async function owedNotice(
-  { store, clock, connectors, readsCommands }: NoticePorts,
+  { store, clock, connectors, settings }: NoticePorts,
   target: DeliveryContext,
 ): Promise<OwedNotice | undefined> {
   const { channel = "" } = target;
@@ -53,7 +55,7 @@ export async function owedNotice(
   const { agentId } = answer;
   return {
     answer,
-    text: readsCommands?.(channel) === false ? MAY_NOT_HAVE_ARRIVED : UNCONFIRMED_NOTICE,
+    text: commandsOn(settings.current.commands, channel) ? UNCONFIRMED_NOTICE : MAY_NOT_HAVE_ARRIVED,
     noticedBy: (id) => ({ op: "fact.put", key, value: JSON.stringify({ agentId, id }), expect: before ?? null }),
   };
 }

@@ -123,7 +123,7 @@ describe("a mailbox", () => {
   });
 
   it("ends what nobody reads: after its time, and beyond its size the oldest first", async () => {
-    const engine = await open({ system: { waiting: { maxWaiting: 3, retentionMs: 5 * DAY } } });
+    const engine = await open({ settings: { mailbox: { maxWaiting: 3, retentionDays: 5 } } });
     for (let n = 1; n <= 5; n++) await engine.tell(`${n}`, onApi);
     await engine.advance(HOUR);
     expect(await texts(engine)).toEqual(["answer to 3", "answer to 4", "answer to 5"]);
@@ -190,7 +190,7 @@ describe("a delivery without a route", () => {
   });
 
   it("fails with `no route` after its time", async () => {
-    const engine = await open({ system: { waiting: { maxUnroutableAgeMs: 2 * DAY } } });
+    const engine = await open({ settings: { outbox: { maxUnroutableAgeHours: 48 } } });
     await engine.tell("hello", later);
     await engine.advance(DAY);
     expect((await engine.deliveries())[0]?.state).toBe("unroutable");

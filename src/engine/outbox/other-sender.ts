@@ -2,7 +2,6 @@
 
 import type { Delivery } from "../../core/delivery/delivery.ts";
 import type { Ports } from "../../core/ports/ports.ts";
-import type { OutboxOptions } from "./outbox.ts";
 import type { Target } from "./target-queue.ts";
 
 /**
@@ -11,12 +10,12 @@ import type { Target } from "./target-queue.ts";
  */
 export async function mayBeSentByOther(
   { clock, store }: Pick<Ports, "clock" | "store">,
-  options: Pick<OutboxOptions, "node" | "sendTimeoutMs">,
+  own: { readonly node: number; readonly sendTimeoutMs: number },
   target: Target,
   { id, attempts, node }: Delivery,
   idempotent: boolean,
 ): Promise<boolean> {
-  if (node === undefined || node === options.node) return false;
+  if (node === undefined || node === own.node) return false;
   const sender = (await store.nodes()).find((other) => other.node === node);
   if (!sender || sender.left) return false;
   if (sender.leaseUntil > clock.now()) return true;
@@ -25,5 +24,5 @@ export async function mayBeSentByOther(
   const seen = target.silentSender;
   const since = seen?.id === id && seen.attempts === attempts ? seen.since : now;
   target.silentSender = { id, attempts, since };
-  return now - since <= options.sendTimeoutMs;
+  return now - since <= own.sendTimeoutMs;
 }

@@ -1,4 +1,5 @@
 /** One turn of the outbox after another, on a list of deliveries in memory: waits, jumps of the clock, missing channels, stops. */
+
 import { describe, expect, it, test } from "vitest";
 import { START } from "../../../test/kit/clock.ts";
 import type { Delivery } from "../../core/delivery/delivery.ts";
@@ -6,7 +7,6 @@ import type { SendResult } from "../../core/ports/connector.ts";
 import type { Op } from "../../core/store/change.ts";
 import { backoffMs } from "./backoff.ts";
 import { HOUR, SENT, setup } from "./outbox.test-kit.ts";
-import { DEFAULT_OUTBOX } from "./outbox.ts";
 
 describe("a delay before the next try", () => {
   const busy = (_: unknown, n: number): SendResult => (n === 1 ? { status: "retry", reason: "busy" } : SENT);
@@ -32,7 +32,7 @@ describe("a delay before the next try", () => {
     await far.outbox.scan();
     await far.advance(0);
     far.clock.jump(HOUR);
-    await far.advance(3 * DEFAULT_OUTBOX.retryMinMs);
+    await far.advance(3 * 1_000);
     expect(far.calls).toHaveLength(1);
   });
 

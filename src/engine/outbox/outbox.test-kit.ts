@@ -1,13 +1,15 @@
 /** An outbox on a list of deliveries in memory, a virtual clock and one channel named "test". */
+
 import { START, virtualClock } from "../../../test/kit/clock.ts";
 import { seededIds } from "../../../test/kit/ids.ts";
 import { type LogLine, recordingLog } from "../../../test/kit/log.ts";
+import { testSettings } from "../../../test/kit/settings.ts";
 import type { Delivery, DeliveryContext } from "../../core/delivery/delivery.ts";
 import { targetKey } from "../../core/delivery/target-key.ts";
 import { StoreUnavailableError } from "../../core/errors.ts";
 import type { SendResult } from "../../core/ports/connector.ts";
 import type { Change, CommitResult, Op } from "../../core/store/change.ts";
-import { DEFAULT_OUTBOX, Outbox, type OutboxOptions, type OutboxPorts } from "./outbox.ts";
+import { Outbox, type OutboxPorts } from "./outbox.ts";
 
 export const HOUR = 3600_000;
 const turn = (): Promise<void> => new Promise((done) => setImmediate(done));
@@ -17,7 +19,7 @@ const isOpen = (state: string): boolean => state === "pending" || state === "sen
 
 interface Setup {
   readonly send?: (delivery: { id: string }, n: number) => SendResult | Promise<SendResult>;
-  readonly options?: Partial<OutboxOptions>;
+  readonly options?: { readonly alone?: boolean };
   readonly ports?: Partial<OutboxPorts>;
   /** Undefined: there is no such channel. */
   readonly channel?: object | undefined;
@@ -85,12 +87,12 @@ export function setup(made: readonly Partial<Delivery>[], { send = () => SENT, o
   const hasChannel = !("channel" in more) || more.channel !== undefined;
   const outbox = new Outbox(
     {
-      ...{ clock, ids: seededIds("outbox"), store, log: recordingLog(log) },
+      ...{ clock, ids: seededIds("outbox"), store, log: recordingLog(log), settings: testSettings() },
       connectors: new Map(hasChannel ? [["test", connector]] : []),
       waiting: (state: string, target: DeliveryContext) => waiting.push([state, target]),
       ...ports,
     } as unknown as OutboxPorts,
-    { node: 1, alone: true, ...DEFAULT_OUTBOX, ...options },
+    { node: 1, alone: true, ...options },
   );
   const advance = (ms: number): Promise<void> => clock.advance(ms, turn);
   const states = (): readonly string[] => deliveries.map(({ state }) => state);

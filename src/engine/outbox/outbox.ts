@@ -4,6 +4,8 @@
  * Deliveries to one target are sent in order (M17).
  */
 
+import type { Settings } from "../../config/settings.ts";
+import type { Current } from "../../core/current.ts";
 import type { Delivery, DeliveryContext, NewDelivery, WaitingState } from "../../core/delivery/delivery.ts";
 import { SENDABLE_STATES } from "../../core/delivery/delivery-states.ts";
 import { routeOf } from "../../core/delivery/route.ts";
@@ -45,35 +47,20 @@ export interface OutboxPorts extends Pick<Ports, "clock" | "ids" | "store" | "lo
   shownLate?(): void;
   /** Called with the target of a delivery that waits now for its reader or for a route. */
   waiting?(state: WaitingState, target: DeliveryContext): void;
+  readonly settings: Current<Pick<Settings, "outbox" | "commands">>;
 }
 
-export interface OutboxOptions {
+interface Sender {
   readonly node: number;
   /** No other node sends from this store. */
   readonly alone?: boolean;
-  /** A delivery older than this fails instead of being retried. */
-  readonly maxAgeMs: number;
-  /** How long one send may take before its outcome counts as unknown. */
-  readonly sendTimeoutMs: number;
-  /** A channel's "absent" counts only after this time: before it, the delivery may still be on its way. */
-  readonly absentAfterMs: number;
-  /** Sends under way at once. */
-  readonly concurrency: number;
-  /** The wait before a retry: after the first attempt, and at most. */
-  readonly retryMinMs: number;
-  readonly retryMaxMs: number;
-  /** Instead of the quiet hours of people. */
-  readonly heldMs?: OutboxPorts["heldMs"];
 }
 
-export const DEFAULT_OUTBOX = {
-  maxAgeMs: 24 * 3600_000,
-  sendTimeoutMs: 60_000,
-  absentAfterMs: 5_000,
-  concurrency: 64,
-  retryMinMs: 1_000,
-  retryMaxMs: 300_000,
-};
+/** A channel's "absent" counts only after this time: before it, the delivery may still be on its way. */
+const ABSENT_AFTER_MS = 5_000;
+/** Sends under way at once. */
+const MAX_CONCURRENT_SENDS = 64;
+const HOUR_MS = 3600_000;
 
 /** How many deliveries one read of a scan returns. */
 const PAGE_SIZE = 500;
@@ -95,7 +82,7 @@ const UNKNOWN_SENDER = { reason: "the process stopped while it was sending" };
 
 export class Outbox {
   readonly #ports: OutboxPorts;
-  readonly #options: OutboxOptions;
+  readonly #sender: Sender;
   readonly #queue: TargetQueue;
   readonly #stop = new AbortController();
   /** Targets whose first delivery is held back. */
@@ -105,10 +92,10 @@ export class Outbox {
   /** Chats in which a question was asked. */
   readonly #asked = new Set<string>();
 
-  constructor(ports: OutboxPorts, options: OutboxOptions) {
+  constructor(ports: OutboxPorts, sender: Sender) {
     this.#ports = ports;
-    this.#options = options;
-    this.#queue = new TargetQueue(ports.clock, options.concurrency, (target) => this.#takeTurn(target));
+    this.#sender = sender;
+    this.#queue = new TargetQueue(ports.clock, MAX_CONCURRENT_SENDS, (target) => this.#takeTurn(target));
   }
 
   /** Sends deliveries that were just committed. `results`: the store's results of that commit. */
@@ -140,7 +127,7 @@ export class Outbox {
     const asking = await this.#askForNotice(target);
     if (asking.length === 0 || this.#stop.signal.aborted) return;
     try {
-      const result = await submit(this.#ports, "outbox.notice", asking, { claimFor: this.#options.node });
+      const result = await submit(this.#ports, "outbox.notice", asking, { claimFor: this.#sender.node });
       if (result.ok) this.#ports.posted?.(postedIn(result));
     } catch (error) {
       this.#ports.log.warn(CANNOT_NOTICE, { error: errorText(error) });
@@ -202,7 +189,8 @@ export class Outbox {
     const connector = this.#connectorHere(delivery.target);
     if (delivery.state === "sending") {
       const idempotent = connector?.sendingClass === "idempotent";
-      if (await mayBeSentByOther(this.#ports, this.#options, target, delivery, idempotent)) {
+      const own = { node: this.#sender.node, sendTimeoutMs: this.#sendTimeoutMs() };
+      if (await mayBeSentByOther(this.#ports, own, target, delivery, idempotent)) {
         return { next: "wait", ms: OTHER_SENDER_WAIT_MS };
       }
       const { reason } = target.unknown?.id === delivery.id ? target.unknown : UNKNOWN_SENDER;
@@ -235,13 +223,13 @@ export class Outbox {
     const turnAfter = connector.admit?.(withoutLane(delivery.target)) ?? 0;
     // The next turn reads the store: others may have been added for this target by then.
     if (turnAfter > 0) return { next: "wait", ms: turnAfter };
-    const sending = await this.#move(delivery, { to: "sending", node: this.#options.node });
+    const sending = await this.#move(delivery, { to: "sending", node: this.#sender.node });
     if (!sending) return { next: "wait", ms: REFUSED_WAIT_MS };
     const { maxTextLength } = connector.capabilities;
     const payload = delivery.payload.asks
       ? await withCount(this.#ports.store, delivery, maxTextLength)
       : delivery.payload;
-    const result = await send(this.#ports.clock, connector, { ...sending, payload }, this.#options.sendTimeoutMs);
+    const result = await send(this.#ports.clock, connector, { ...sending, payload }, this.#sendTimeoutMs());
     return this.#finish(target, sending, connector, result);
   }
 
@@ -252,7 +240,7 @@ export class Outbox {
 
   /** Another node may have the connector. Then it tries at `nextAt`, and this node leaves it that time. */
   #noNodeSends({ nextAt }: Delivery): boolean {
-    return this.#options.alone === true || this.#ports.clock.now() - nextAt > OTHER_CONNECTOR_MS;
+    return this.#sender.alone === true || this.#ports.clock.now() - nextAt > OTHER_CONNECTOR_MS;
   }
 
   /** No connector sends to this target: it waits for a reader, or for a route (M26, M27). */
@@ -299,7 +287,7 @@ export class Outbox {
     const now = this.#ports.clock.monotonic();
     const { since } = target.delayed?.id === id ? target.delayed : { since: now };
     target.delayed = { id, since };
-    const soon = 2 * backoffMs(id, attempts, this.#options);
+    const soon = 2 * backoffMs(id, attempts, this.#ports.settings.current.outbox);
     const longest = Math.max(soon, nextAt - createdAt);
     return Math.min(left, soon, longest - (now - since));
   }
@@ -353,18 +341,19 @@ export class Outbox {
 
   async #lookUp(target: Target, delivery: Delivery, connector: Connector | undefined): Promise<LookupAnswer> {
     const { clock } = this.#ports;
-    const found = connector && (await lookUp(clock, connector, delivery, this.#options.sendTimeoutMs));
+    const found = connector && (await lookUp(clock, connector, delivery, this.#sendTimeoutMs()));
     const now = clock.monotonic();
     const { times, since } = target.lookups?.id === delivery.id ? target.lookups : { times: 0, since: now };
     target.lookups = { id: delivery.id, times: times + 1, since };
-    return { found, times, forMs: now - since, absentAfterMs: this.#options.absentAfterMs };
+    return { found, times, forMs: now - since, absentAfterMs: ABSENT_AFTER_MS };
   }
 
   async #retry(delivery: Delivery, reason: string, afterMs = 0, also: readonly Op[] = []): Promise<Turn> {
     const now = this.#ports.clock.now();
+    const { outbox } = this.#ports.settings.current;
     // A channel may ask for any delay. Its target is blocked until the delivery is too old, no longer (M17).
-    const untilTooOld = Math.max(0, delivery.createdAt + this.#options.maxAgeMs - now) + 1;
-    const wait = Math.min(untilTooOld, Math.max(afterMs, backoffMs(delivery.id, delivery.attempts, this.#options)));
+    const untilTooOld = Math.max(0, delivery.createdAt + this.#maxAgeMs() - now) + 1;
+    const wait = Math.min(untilTooOld, Math.max(afterMs, backoffMs(delivery.id, delivery.attempts, outbox)));
     await this.#move(delivery, { to: "pending", reason, nextAt: now + wait }, also);
     if (also.length > 0) this.#ports.shownLate?.();
     return { next: "wait", ms: wait };
@@ -385,7 +374,7 @@ export class Outbox {
     if (!(await this.#move(delivery, move, also))) return { next: "wait", ms: REFUSED_WAIT_MS };
     if (delivery.payload.asks !== undefined) this.#ports.shownLate?.();
     // Nothing else can wait for this target if all its deliveries came from this process and this was the only one.
-    return { next: this.#options.alone && !target.isRead ? "nothing" : "turn" };
+    return { next: this.#sender.alone && !target.isRead ? "nothing" : "turn" };
   }
 
   /** An error does not hold the delivery up. */
@@ -420,7 +409,7 @@ export class Outbox {
   /** A person wrote in a chat: a question there that may not have arrived is sent once more, and the next one may follow. */
   async written(chat: DeliveryContext): Promise<void> {
     const { store } = this.#ports;
-    if (this.#options.alone && !this.#asked.has(targetKey(chat))) return;
+    if (this.#sender.alone && !this.#asked.has(targetKey(chat))) return;
     const { text, shown } = await readShown(store, chat);
     if (!shown || shown.wrote || !(await isOpen(store, shown.approval))) return;
     const delivery =
@@ -449,7 +438,7 @@ export class Outbox {
 
   /** Undefined if the delivery is no longer in the state this turn has read. */
   async #move(delivery: Delivery, move: DeliveryMove, also: readonly Op[] = []): Promise<Delivery | undefined> {
-    const { node } = this.#options;
+    const { node } = this.#sender;
     const change = moveChange(this.#ports, `outbox.${move.to}`, delivery, move, claimedFor(also, node));
     const result = await commitUntilKnown(this.#ports, change, this.#stop.signal);
     // The further ops may name an agent that was removed since. The delivery's end does not depend on them.
@@ -459,7 +448,17 @@ export class Outbox {
     return { ...delivery, state: move.to, attempts };
   }
 
+  /** A delivery older than this fails instead of being retried. */
+  #maxAgeMs(): number {
+    return this.#ports.settings.current.outbox.maxAgeHours * HOUR_MS;
+  }
+
+  /** How long one send may take before its outcome counts as unknown. */
+  #sendTimeoutMs(): number {
+    return this.#ports.settings.current.outbox.sendTimeoutSeconds * 1000;
+  }
+
   #isTooOld({ createdAt }: Delivery): boolean {
-    return this.#ports.clock.now() - createdAt > this.#options.maxAgeMs;
+    return this.#ports.clock.now() - createdAt > this.#maxAgeMs();
   }
 }

@@ -46,7 +46,7 @@ describe("a notice about an unconfirmed answer", () => {
     ["idempotent", 0],
   ] as const)("comes once after the person writes again, on a channel that is %s: %s", async (sendingClass, count) => {
     const one = flaky(sendingClass);
-    const engine = await engineWith(one, { system: { outbox: { maxAgeMs: 2 * HOUR } } });
+    const engine = await engineWith(one, { settings: { outbox: { maxAgeHours: 2 } } });
     await engine.tell("lost");
     await engine.advance(3 * HOUR);
     one.works = true;
@@ -83,7 +83,7 @@ describe("a notice about an unconfirmed answer", () => {
   });
 
   it("does not offer /again where commands are off", async () => {
-    const engine = await engineWith(flaky(), { system: { commands: { isOn: () => false } } });
+    const engine = await engineWith(flaky(), { settings: { commands: { test: false } } });
     await engine.tell("lost");
     await engine.tell("hello?");
     expect(texts(engine, "may not have arrived")).toHaveLength(1);

@@ -1,16 +1,17 @@
 import { describe, expect, test } from "vitest";
 import { virtualClock } from "../../../test/kit/clock.ts";
+import { type SettingsPart, testSettings } from "../../../test/kit/settings.ts";
 import type { Delivery, DeliveryContext } from "../../core/delivery/delivery.ts";
 import type { Connector } from "../../core/ports/connector.ts";
 import type { Change, CommitResult, Op } from "../../core/store/change.ts";
 import type { Store } from "../../core/store/store.ts";
-import { DEFAULT_WAITING, type SweepPorts, type WaitingOptions, WaitingSweep } from "./waiting-sweep.ts";
+import { type SweepPorts, WaitingSweep } from "./waiting-sweep.ts";
 
 const DAY = 24 * 3_600_000;
 type Row = Delivery & { n: number };
 
 /** A store of deliveries in memory, and everything the sweep says. */
-function world(settings: Partial<WaitingOptions> = {}, more: Partial<SweepPorts> = {}) {
+function world(part: SettingsPart = {}, more: Partial<SweepPorts> = {}) {
   const clock = virtualClock();
   const rows: Row[] = [];
   const moves: string[] = [];
@@ -63,6 +64,7 @@ function world(settings: Partial<WaitingOptions> = {}, more: Partial<SweepPorts>
         .slice(0, limit),
   };
   const connectors = new Map<string, Connector>();
+  const settings = testSettings({ mailbox: { maxWaiting: 4 } }, part);
   const routes: Record<string, DeliveryContext> = {};
   const log = { info() {}, warn: (text: string) => void said.push(text), error() {}, debug() {} };
   const ports = {
@@ -78,17 +80,17 @@ function world(settings: Partial<WaitingOptions> = {}, more: Partial<SweepPorts>
     claimFor: () => 3,
     posted: (posted: readonly unknown[]) => void said.push(`posted ${posted.length}`),
     moved: (to: string, target: DeliveryContext) => void said.push(`${to} ${target.channel}:${target.to}`),
+    settings,
     ...more,
   } as unknown as SweepPorts;
-  const options = { maxUnroutableAgeMs: 7 * DAY, maxWaiting: 4, retentionMs: 30 * DAY, ...settings };
-  const sweep = new WaitingSweep(ports, () => options);
+  const sweep = new WaitingSweep(ports);
   const add = (id: string, to: Delivery["state"], target: DeliveryContext, rest: object = {}): void => {
     const row = { id, n: rows.length + 1, agentId: "a", state: to, target, attempts: 1, createdAt: clock.now() };
     rows.push({ ...row, payload: { text: id }, ...rest } as unknown as Row);
   };
   /** Time passes; promises in between end. */
   const pass = (ms: number): Promise<void> => clock.advance(ms, settled);
-  return { clock, sweep, add, pass, rows, moves, said, asked, changes, connectors, routes, state, options };
+  return { clock, sweep, add, pass, rows, moves, said, asked, changes, connectors, routes, state };
 }
 
 const settled = async (): Promise<void> => {
@@ -193,10 +195,6 @@ describe("deliveries without a route", () => {
     expect([moves, changes.length]).toEqual([[], 1]);
   });
 
-  test("are kept for a week by default, and those in a mailbox for thirty days, a thousand of them", () => {
-    expect(DEFAULT_WAITING).toEqual({ maxUnroutableAgeMs: 7 * DAY, maxWaiting: 1_000, retentionMs: 30 * DAY });
-  });
-
   test("that another node has moved are left alone, and nothing is said about them", async () => {
     const { sweep, add, moves, said, routes, state, connectors } = world();
     connectors.set("telegram", connector());
@@ -219,7 +217,7 @@ describe("deliveries without a route", () => {
 
 describe("deliveries in mailboxes", () => {
   test("are sent by a connector of that name which runs here, more than a page of them", async () => {
-    const { sweep, add, moves, connectors } = world({ maxWaiting: 1_000 });
+    const { sweep, add, moves, connectors } = world({ mailbox: { maxWaiting: 1_000 } });
     for (let n = 0; n < 101; n++) add(`d${n}`, "waiting-reader", { channel: "terminal", to: "owner" });
     add("other", "waiting-reader", box);
     connectors.set("api", connector({ isRemote: () => true }));
@@ -230,7 +228,7 @@ describe("deliveries in mailboxes", () => {
   });
 
   test("that cannot be moved do not keep the pass busy", async () => {
-    const { sweep, add, moves, connectors, state } = world({ maxWaiting: 1_000 });
+    const { sweep, add, moves, connectors, state } = world({ mailbox: { maxWaiting: 1_000 } });
     for (let n = 0; n < 100; n++) add(`d${n}`, "waiting-reader", { channel: "terminal", to: "owner" });
     state.refuses = Array.from({ length: 100 }, (_, n) => `d${n}+0`);
     connectors.set("terminal", connector());
@@ -251,7 +249,7 @@ describe("deliveries in mailboxes", () => {
   });
 
   test("beyond the limit end with the oldest, in portions", async () => {
-    const { sweep, add, moves } = world({ maxWaiting: 4 });
+    const { sweep, add, moves } = world({ mailbox: { maxWaiting: 4 } });
     for (let n = 1; n <= 4 + 130; n++) add(`d${n}`, "waiting-reader", box);
     await sweep.sweep();
     expect(moves).toHaveLength(130);
@@ -260,7 +258,7 @@ describe("deliveries in mailboxes", () => {
   });
 
   test("at the limit stay", async () => {
-    const { sweep, add, moves } = world({ maxWaiting: 4 });
+    const { sweep, add, moves } = world({ mailbox: { maxWaiting: 4 } });
     for (let n = 1; n <= 4; n++) add(`d${n}`, "waiting-reader", box);
     await sweep.sweep();
     expect(moves).toEqual([]);
@@ -308,7 +306,7 @@ describe("when the sweep looks", () => {
   });
 
   test("a delivery without a route is looked at soon, one in a mailbox when half of the limit was added", async () => {
-    const { sweep, pass, state } = world({ maxWaiting: 4 });
+    const { sweep, pass, state } = world({ mailbox: { maxWaiting: 4 } });
     sweep.added("waiting-reader");
     sweep.added("waiting-reader");
     await pass(1_000);
@@ -355,7 +353,7 @@ describe("when the sweep looks", () => {
   });
 
   test("a delivery that was added is looked at after ten minutes at the latest", async () => {
-    const { sweep, pass, state } = world({ maxWaiting: 1_000 });
+    const { sweep, pass, state } = world({ mailbox: { maxWaiting: 1_000 } });
     sweep.added("waiting-reader");
     await pass(600_100);
     expect(state.passes).toBe(1);
@@ -426,7 +424,7 @@ describe("when the sweep looks", () => {
   });
 
   test("a failure to end what is too much for a mailbox ends the pass, and the next one ends the rest", async () => {
-    const { sweep, add, pass, moves, said, state } = world({ maxWaiting: 4 });
+    const { sweep, add, pass, moves, said, state } = world({ mailbox: { maxWaiting: 4 } });
     for (let n = 1; n <= 4 + 130; n++) add(`d${n}`, "waiting-reader", box);
     state.fails = 1;
     await sweep.sweep();

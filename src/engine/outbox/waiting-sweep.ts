@@ -3,6 +3,8 @@
  * mailbox goes to a connector of its channel that starts on this node, and each of them ends after its time. Every move names the
  * state it leaves, so that of a sweep, a reader and another node one wins (L12).
  */
+import type { Settings } from "../../config/settings.ts";
+import type { Current } from "../../core/current.ts";
 import type { Delivery, DeliveryContext, WaitingState } from "../../core/delivery/delivery.ts";
 import { PERSON_CHANNEL, type Route, routeOf } from "../../core/delivery/route.ts";
 import { errorText } from "../../core/errors.ts";
@@ -14,27 +16,13 @@ import type { OutboxPorts } from "./outbox.ts";
 import { questionLane } from "./question-lane.ts";
 import { type DeliveryMove, moveChange } from "./send-delivery.ts";
 
-export interface WaitingOptions {
-  /** A delivery without a route fails after this time. */
-  readonly maxUnroutableAgeMs: number;
-  /** The most deliveries that wait in one mailbox. Beyond it the oldest fail. */
-  readonly maxWaiting: number;
-  /** A delivery that no one reads fails after this time. */
-  readonly retentionMs: number;
-}
-
-export const DEFAULT_WAITING: WaitingOptions = {
-  maxUnroutableAgeMs: 7 * 24 * 3600_000,
-  maxWaiting: 1_000,
-  retentionMs: 30 * 24 * 3600_000,
-};
-
 export const NO_ROUTE = "no route";
 export const NEVER_READ = "never read";
 
 export interface SweepPorts
   extends Pick<Ports, "clock" | "ids" | "store" | "log" | "connectors">,
     Pick<OutboxPorts, "opsOnDelivered"> {
+  readonly settings: Current<Pick<Settings, "outbox" | "mailbox">>;
   /** Where a person can be reached now; undefined if nowhere. */
   routeTo(person: string): Promise<DeliveryContext | undefined>;
   /** The node that claims agents which get a message with a delivery's end. */
@@ -44,6 +32,7 @@ export interface SweepPorts
   moved(state: "pending" | WaitingState, target: DeliveryContext): void;
 }
 
+const HOUR_MS = 3600_000;
 const PAGE_SIZE = 100;
 /** How long hints are collected before one sweep serves them all. */
 const HINT_MS = 100;
@@ -56,7 +45,6 @@ const ROUND_MS = 10 * 60_000;
 
 export class WaitingSweep {
   readonly #ports: SweepPorts;
-  readonly #options: () => WaitingOptions;
   #cancelHint: (() => void) | undefined;
   #cancelRound: (() => void) | undefined;
   #sweeping: Promise<void> | undefined;
@@ -68,9 +56,8 @@ export class WaitingSweep {
   #sweptAt = Number.NEGATIVE_INFINITY;
   #stopped = false;
 
-  constructor(ports: SweepPorts, options: () => WaitingOptions = () => DEFAULT_WAITING) {
+  constructor(ports: SweepPorts) {
     this.#ports = ports;
-    this.#options = options;
   }
 
   async stop(): Promise<void> {
@@ -105,7 +92,7 @@ export class WaitingSweep {
     if (this.#stopped) return;
     this.#added += 1;
     this.#cancelRound ??= this.#after(ROUND_MS);
-    if (state === "unroutable" || this.#added > this.#options().maxWaiting / 2) this.hint();
+    if (state === "unroutable" || this.#added > this.#ports.settings.current.mailbox.maxWaiting / 2) this.hint();
   }
 
   /** One pass at a time. A hint during a pass is served by another one. Does not throw. */
@@ -148,6 +135,7 @@ export class WaitingSweep {
 
   /** True if some have no route yet. */
   async #routeUnroutable(): Promise<boolean> {
+    const maxAgeMs = this.#ports.settings.current.outbox.maxUnroutableAgeHours * HOUR_MS;
     let left = false;
     const routes = new Map<string, Promise<DeliveryContext | undefined>>();
     const routeTo = (person: string): Promise<DeliveryContext | undefined> => {
@@ -161,7 +149,7 @@ export class WaitingSweep {
       const target = channel === PERSON_CHANNEL ? await routeTo(to ?? "") : delivery.target;
       const route = await this.#routeNow(delivery, target);
       if (route && route.state !== "unroutable") await this.#queue(delivery, route);
-      else if (this.#age(delivery) > this.#options().maxUnroutableAgeMs) await this.#fail(delivery, NO_ROUTE);
+      else if (this.#age(delivery) > maxAgeMs) await this.#fail(delivery, NO_ROUTE);
       else left = true;
     }
     return left;
@@ -194,7 +182,8 @@ export class WaitingSweep {
 
   /** True if some wait for their reader. */
   async #endUnread(): Promise<boolean> {
-    const { maxWaiting, retentionMs } = this.#options();
+    const { maxWaiting, retentionDays } = this.#ports.settings.current.mailbox;
+    const retentionMs = retentionDays * 24 * HOUR_MS;
     let left = false;
     for await (const delivery of this.#pages(["waiting-reader"])) {
       left = this.#age(delivery) <= retentionMs;

@@ -1,5 +1,7 @@
 /** What the directory keeps of its reads: how old a view may be, what a slower read must not undo, more people than a page. */
+
 import { expect, test } from "vitest";
+import type { PeopleSettings } from "../../core/agent/person.ts";
 import type { PersonId } from "../../core/people/person.ts";
 import type { PersonRecord } from "../../core/people/person-record.ts";
 import { directoryOf } from "./directory.ts";
@@ -9,7 +11,7 @@ const person = (id: string, more: Partial<PersonRecord> = {}): PersonRecord => (
   ...more,
 });
 
-function world(settings: Parameters<typeof directoryOf>[1] = {}) {
+function world(identity: PeopleSettings = {}) {
   const state = {
     revision: 1,
     people: [] as PersonRecord[],
@@ -31,7 +33,7 @@ function world(settings: Parameters<typeof directoryOf>[1] = {}) {
       return page;
     },
   };
-  const directory = directoryOf({ store: store as never, clock: { now: () => state.now } }, settings);
+  const directory = directoryOf({ store: store as never, clock: { now: () => state.now } }, { current: { identity } });
   const hold = () => {
     const { promise, resolve } = Promise.withResolvers<void>();
     gate = promise;
@@ -80,7 +82,7 @@ test("what this process changed is seen by the next look, also if a read began b
   directory.forget();
   state.reads.length = 0;
   await directory.recent();
-  expect(state.reads).toEqual(["revision"]);
+  expect(state.reads).toEqual(["revision", "people 0", "revision"]);
   // A read is under way when this process changes something.
   state.revision = 2;
   directory.forget();

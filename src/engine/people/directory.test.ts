@@ -1,8 +1,10 @@
 /** Whose account is whose, and the rights of now. */
+
 import { beforeEach, describe, expect, it } from "vitest";
 import { virtualClock } from "../../../test/kit/clock.ts";
 import { seededIds } from "../../../test/kit/ids.ts";
 import { openMemoryStore } from "../../adapters/store/sqlite/open-store.ts";
+import type { PeopleSettings } from "../../core/agent/person.ts";
 import { accountOf, appUser, OWNER, type PersonId } from "../../core/people/person.ts";
 import type { PersonRecord } from "../../core/people/person-record.ts";
 import type { Op } from "../../core/store/change.ts";
@@ -29,7 +31,7 @@ beforeEach(() => {
 const commit = async (...ops: Op[]) => submit({ store, clock, ids }, "test", ops);
 const put = (name: string, rest?: Partial<PersonRecord>) => commit({ op: "person.put", person: person(name, rest) });
 
-function open(settings?: Parameters<typeof directoryOf>[1]) {
+function open(identity: PeopleSettings = {}) {
   const counted = {
     people: (page: Parameters<Store["people"]>[0]) => {
       reads.push("people");
@@ -40,7 +42,7 @@ function open(settings?: Parameters<typeof directoryOf>[1]) {
       return store.rightsRevision();
     },
   };
-  return directoryOf({ store: counted, clock }, settings);
+  return directoryOf({ store: counted, clock }, { current: { identity } });
 }
 
 describe("the directory of people", () => {
@@ -89,10 +91,10 @@ describe("the directory of people", () => {
   });
 
   it("gives accounts without a record the role that the configuration says, now", async () => {
-    const settings: { unknown: "stranger" | "guest" } = { unknown: "stranger" };
-    const directory = open(settings);
+    const settings = { current: { identity: { unknown: "stranger" as "stranger" | "guest" } } };
+    const directory = directoryOf({ store, clock }, settings);
     expect((await directory.now()).standing(id("telegram:7")).role).toBe("stranger");
-    settings.unknown = "guest";
+    settings.current = { identity: { unknown: "guest" } };
     expect((await directory.now()).standing(id("telegram:7")).role).toBe("guest");
     expect((await directory.now()).standing(id("ann")).role).toBe("stranger");
   });

@@ -2,8 +2,10 @@
  * Who is who now: the people's records, by id and by account, as of one revision of rights. An id stands for the person it
  * belongs to at this moment, so a right that was taken away is gone for everything that was accepted before (M30).
  */
-import { type IdentityLinks, linkedName } from "../../core/agent/identity-links.ts";
+import { linkedName } from "../../core/agent/identity-links.ts";
+import type { PeopleSettings } from "../../core/agent/person.ts";
 import { isOwner } from "../../core/agent/session-key.ts";
+import type { Current } from "../../core/current.ts";
 import { API_CHANNEL } from "../../core/delivery/route.ts";
 import { personOfApiUser } from "../../core/people/api-user.ts";
 import { CROWD } from "../../core/people/crowd.ts";
@@ -16,15 +18,9 @@ import { allPeople } from "./all-people.ts";
 
 export type DirectoryReader = Pick<StoreReader, "people" | "rightsRevision">;
 
-/** Read at the moment of use. */
-interface DirectorySettings {
-  /** The role of an account of a channel that belongs to no record. Default: `stranger`. */
-  readonly unknown?: Extract<Role, "stranger" | "guest">;
-  readonly ownerAccounts?: readonly string[];
-  readonly identityLinks?: IdentityLinks;
-  /** Default: by `ownerAccounts`. */
-  readonly isOwner?: (sender: { readonly connector: string; readonly userId: string }) => boolean;
-}
+/** Tells people apart by the settings in force. */
+export type Identity = Current<{ readonly identity: PeopleSettings }>;
+export const NO_IDENTITY: Identity = { current: { identity: {} } };
 
 /** The people of one revision. */
 export interface PeopleNow {
@@ -46,10 +42,10 @@ export interface Directory {
    * `personOf` whenever rights are decided.
    */
   recent(): Promise<PeopleNow>;
-  /** Records were changed by this process: the next `recent` looks again. */
+  /** Something about people was changed by this process: the next `recent` looks again, and tells everyone who listens. */
   forget(): void;
   /**
-   * Called with the records of every new revision that this process reads, before anyone sees it. If it rejects, the revision counts
+   * Called with the records of every new revision that this process reads, and after `forget`, before anyone sees them. If it rejects, the revision counts
    * as unread and is read again. Returns how to stop.
    */
   onChanged(listener: (people: readonly PersonRecord[]) => void | Promise<void>): () => void;
@@ -66,30 +62,34 @@ interface Records {
 
 export function directoryOf(
   { store, clock }: { readonly store: DirectoryReader; readonly clock: Pick<Clock, "now"> },
-  settings: DirectorySettings = {},
+  settings: Identity = NO_IDENTITY,
 ): Directory {
   let cached: Records | undefined;
   let checkedAt = 0;
   /** Counts `forget`: a read that began before it is not recent. */
   let changes = 0;
+  /** The count of `changes` that listeners have received. */
+  let told = 0;
   let loading: Promise<Records> | undefined;
   const listeners = new Set<(people: readonly PersonRecord[]) => void | Promise<void>>();
   const load = async (): Promise<Records> => {
     const at = clock.now();
     const known = changes;
     const revision = await store.rightsRevision();
+    const isTold = told === changes;
     // A slower read must not replace what a later one found.
-    if (!cached || cached.revision < revision) {
+    if (!cached || cached.revision < revision || !isTold) {
       const read = await readRecords(store, revision);
       // Before it is cached: a message that is addressed by this revision finds the links of this revision.
       await Promise.all([...listeners].map((listener) => listener([...read.byId.values()])));
+      told = Math.max(told, known);
       if (!cached || cached.revision <= read.revision) cached = read;
     } else if (cached.revision > revision) cached = await readRecords(store, revision);
     if (known === changes) checkedAt = at;
     return cached;
   };
   return {
-    now: async () => viewOf(await load(), settings),
+    now: async () => viewOf(await load(), settings.current.identity),
     onChanged(listener) {
       listeners.add(listener);
       return () => listeners.delete(listener);
@@ -100,12 +100,13 @@ export function directoryOf(
       loading = undefined;
     },
     async recent() {
-      if (cached && clock.now() - checkedAt < RECENT_MS && clock.now() >= checkedAt) return viewOf(cached, settings);
+      const { identity } = settings.current;
+      if (cached && clock.now() - checkedAt < RECENT_MS && clock.now() >= checkedAt) return viewOf(cached, identity);
       loading ??= load().finally(() => {
         loading = undefined;
       });
       // An older view says well enough who writes; a store that does not answer refuses the message itself.
-      return viewOf(await loading.catch((error) => cached ?? Promise.reject(error)), settings);
+      return viewOf(await loading.catch((error) => cached ?? Promise.reject(error)), settings.current.identity);
     },
   };
 }
@@ -134,9 +135,8 @@ function folded(account: string): string {
   return `${channel}:${channel === API_CHANNEL || channel === "app" ? id : id.toLowerCase()}`;
 }
 
-function viewOf({ revision, byId, byAccount }: Records, settings: DirectorySettings): PeopleNow {
-  const { unknown = "stranger", identityLinks, ownerAccounts } = settings;
-  const owns = settings.isOwner ?? ((sender) => isOwner(sender, ownerAccounts));
+function viewOf({ revision, byId, byAccount }: Records, identity: PeopleSettings): PeopleNow {
+  const { unknown = "stranger", identityLinks, ownerAccounts } = identity;
   const recordOf = (id: string): PersonRecord | undefined => byAccount.get(folded(id)) ?? linkedRecord(id);
   const linkedRecord = (id: string): PersonRecord | undefined => {
     if (!id.startsWith(LINK)) return undefined;
@@ -153,7 +153,7 @@ function viewOf({ revision, byId, byAccount }: Records, settings: DirectorySetti
     return (recordOf(id)?.id as PersonId | undefined) ?? id;
   };
   const sender = (connector: string, userId: string): PersonId => {
-    if (owns({ connector, userId })) return OWNER;
+    if (isOwner({ connector, userId }, ownerAccounts)) return OWNER;
     const name = nameOf(connector, userId);
     if (kindOfPerson(name) === "record") return name;
     const account = folded(name) as PersonId;

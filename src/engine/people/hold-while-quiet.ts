@@ -2,7 +2,9 @@
  * Holds what a person did not ask for while the person is not to be disturbed: reports and heartbeats. An answer is never held, nor a job
  * of the person at an hour that the person named (M46), and nothing is held from someone who has just written.
  */
+import type { Settings } from "../../config/settings.ts";
 import type { AgentRecord } from "../../core/agent/agent.ts";
+import type { Current } from "../../core/current.ts";
 import type { Delivery } from "../../core/delivery/delivery.ts";
 import { OWNER } from "../../core/people/person.ts";
 import { isQuiet } from "../../core/people/quiet-hours.ts";
@@ -22,13 +24,12 @@ interface QuietDeps {
     foregroundOf(person: string): Promise<Pick<AgentRecord, "lastHumanAt"> | undefined>;
   };
   readonly clock: Pick<Clock, "now">;
-  /** The zone for people whose record names none. */
-  zone(): string;
+  readonly settings: Current<Pick<Settings, "zone">>;
 }
 
 /** How long the delivery is held; 0: it may be sent. */
 export const holdWhileQuiet =
-  ({ store, people, clock, zone }: QuietDeps) =>
+  ({ store, people, clock, settings }: QuietDeps) =>
   async (delivery: Pick<Delivery, "payload" | "agentId" | "runId" | "target">): Promise<number> => {
     const { agentId, runId } = delivery;
     if (runId === undefined) return 0;
@@ -36,7 +37,7 @@ export const holdWhileQuiet =
     const person = recipientOf(now, delivery);
     const record = person && now.record(person);
     const hours = record?.limits?.quietHours;
-    if (hours === undefined || !isQuiet(hours, clock.now(), record?.timeZone ?? zone())) return 0;
+    if (hours === undefined || !isQuiet(hours, clock.now(), record?.timeZone ?? settings.current.zone)) return 0;
     const run = await store.run(runId);
     if (run?.body.humanAt !== undefined) return 0;
     const maker = run?.body.behalf?.person;

@@ -42,14 +42,11 @@ export class Pairing {
   readonly #ports: PairingPorts;
   readonly #directory: Directory;
   readonly #book: PairingBook;
-  readonly #changed: () => Promise<void>;
   /** The latest arrival of each conversation that is being judged. */
   readonly #judging = new Map<string, Promise<unknown>>();
   #minute = { began: Number.NEGATIVE_INFINITY, count: 0 };
 
-  /** `changed`: called after accounts were linked, before anyone gets an answer. */
-  constructor(ports: PairingPorts, directory: Directory, changed: () => Promise<void> = async () => {}) {
-    this.#changed = changed;
+  constructor(ports: PairingPorts, directory: Directory) {
     this.#ports = ports;
     this.#directory = directory;
     this.#book = new PairingBook(ports);
@@ -262,7 +259,7 @@ export class Pairing {
   /** Accounts or carried conversations were changed elsewhere in this process: they are in force when it resolves. */
   async reread(): Promise<void> {
     this.#directory.forget();
-    await this.#changed();
+    await this.#directory.now();
   }
 
   #audit(by: Actor, action: string, target: string) {

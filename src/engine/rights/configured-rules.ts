@@ -41,9 +41,6 @@ export interface Around {
 }
 
 export function configuredRules(config: RulesConfig): ConfiguredRules {
-  const ofConfig = currentRules("permissions");
-  const ofAgent = remembered((grants: readonly Grant[]) => ruleSet(grants.map((grant) => ruleOf(grant, "agent"))));
-  const ofProfile = currentRules("profile");
   const profileOf = (name: string) =>
     config.profiles[name] ??
     Object.entries(config.profiles).find(([spelled]) => normalizeAgentId(spelled) === normalizeAgentId(name))?.[1];
@@ -82,20 +79,10 @@ export function configuredRules(config: RulesConfig): ConfiguredRules {
   };
 }
 
-/**
- * Compiles the rules of a section once, until a reload gives it other lists. The section itself is a view that stays the same
- * object, so its lists are compared.
- */
-function currentRules(source: string): (permissions: Permissions) => RuleSet {
-  const known = new WeakMap<Permissions, { readonly lists: readonly unknown[]; readonly set: RuleSet }>();
-  return (permissions) => {
-    const lists = VERDICTS.map((verdict) => permissions[verdict]);
-    const found = known.get(permissions);
-    if (found?.lists.every((list, at) => list === lists[at])) return found.set;
-    const set = ruleSet(rulesIn(permissions, source));
-    known.set(permissions, { lists, set });
-    return set;
-  };
+/** Whether its profile, and those of the agents that started it, let an agent write in its workspace. */
+export function writesWorkspace(config: RulesConfig, { profile, state }: AgentRecord): boolean {
+  const { workspaceAccessOf } = configuredRules(config);
+  return [profile, ...(state.inheritedProfiles ?? [])].every((name) => workspaceAccessOf(name) === "rw");
 }
 
 /** A value is compiled once. */
@@ -108,10 +95,15 @@ function remembered<Key extends object>(compile: (key: Key) => RuleSet): (key: K
   };
 }
 
-export const rulesIn = (permissions: Permissions, source: string): readonly Rule[] =>
-  VERDICTS.flatMap((verdict) =>
+const ofAgent = remembered((grants: readonly Grant[]) => ruleSet(grants.map((grant) => ruleOf(grant, "agent"))));
+const ofConfig = remembered((permissions: Permissions) => ruleSet(rulesIn(permissions, "permissions")));
+const ofProfile = remembered((permissions: Permissions) => ruleSet(rulesIn(permissions, "profile")));
+
+export function rulesIn(permissions: Permissions, source: string): readonly Rule[] {
+  return VERDICTS.flatMap((verdict) =>
     (permissions[verdict] ?? []).map((one): Rule => {
       if (typeof one === "string") return { verdict, text: one, source };
       return { verdict, text: one.rule, source, because: one.because, when: one.when };
     }),
   );
+}

@@ -37,9 +37,11 @@ async function open({ calls, tools, grants, policy }: World): Promise<TestEngine
       heartbeat_run: { rights: ["schedule"] },
       ...tools,
     },
-    system: {
-      rights: { policyOf: () => policy },
-      people: { isOwner: ({ userId }) => userId === OWNER },
+    system: { rights: {} },
+    settings: {
+      profiles: { main: { tools: policy } },
+      owner: { accounts: [`test:${OWNER}`] },
+      people: { unknown: "stranger" },
     },
   });
   await put(engine, grants);

@@ -2,7 +2,9 @@
  * Judges the tool calls of a run: what each of them is about to do, and who for, by the rights of now (L13, M30). Everyone on the
  * run's way must be allowed every effect of a call.
  */
+import type { Settings } from "../../config/settings.ts";
 import type { AgentRecord } from "../../core/agent/agent.ts";
+import type { Current } from "../../core/current.ts";
 import type { RunId } from "../../core/ids.ts";
 import { everyone, isUntrusted } from "../../core/people/behalf.ts";
 import type { PersonId } from "../../core/people/person.ts";
@@ -15,26 +17,34 @@ import { hasStandingYes, standingYes } from "../../core/rights/standing-yes.ts";
 import type { CallRecord, RunBody } from "../../core/run/run.ts";
 import { workedFor } from "../budgets/spender.ts";
 import type { Directory } from "../people/directory.ts";
-import type { Around, ConfiguredRules } from "./configured-rules.ts";
+import { type Around, type ConfiguredRules, configuredRules } from "./configured-rules.ts";
 
-/** What the configuration decides about rights. Read at each use. */
+/** What the configuration says about rights now. */
 export interface RightsSettings {
-  policyOf?(profile: string): ToolPolicy | undefined;
+  policyOf(profile: string): ToolPolicy | undefined;
   /** Whether children may have children of their own. */
-  nesting?(): boolean;
-  /** The rules that count for an agent. Absent: there are no rules, and only people's rights decide. */
-  readonly rules?: Pick<ConfiguredRules, "partiesOf" | "nodeOf" | "workspaceAccessOf">;
+  readonly nesting: boolean;
+  /** The rules that count for an agent. */
+  readonly rules: ConfiguredRules;
+}
+
+export const rightsOf = (settings: Pick<Settings, "profiles" | "permissions" | "subagents">): RightsSettings => ({
+  policyOf: (profile) => settings.profiles[profile]?.tools,
+  nesting: settings.subagents.maxDepth > 1,
+  rules: configuredRules(settings),
+});
+
+interface GateParts {
+  /** Read at each judgement (M37). */
+  readonly settings: Current<Settings>;
+  readonly tools: ToolHost;
+  readonly directory: Pick<Directory, "now">;
   /** The directories that the paths in rules are relative to. */
   placeOf?(agent: AgentRecord): Promise<Place>;
   /** The names of the nodes of the cluster. */
   nodeNames?(): Promise<readonly string[]>;
   /** The agents that started this one, nearest first, as the store has them now. */
   ancestorsOf?(agent: AgentRecord): Promise<readonly AgentRecord[]>;
-}
-
-interface GateParts extends RightsSettings {
-  readonly tools: ToolHost;
-  readonly directory: Pick<Directory, "now">;
   /** Who an agent acts for that began a run before runs named their people. Undefined: for no one. */
   personOf(agent: AgentRecord): Promise<string | undefined>;
   /** The digest that a yes to a call covers. Absent: no yes is for always to exactly one call. */
@@ -51,7 +61,10 @@ export const gateOf = (parts: GateParts): Gate => ({
     const { revision, standing, personOf } = await parts.directory.now();
     // After the revision: a rule that a parent gets later moves it, and the commit of these calls is refused.
     const ancestors = await parts.ancestorsOf?.(agent);
-    const situation = situationOf(parts, agent, run.body, people.map(standing), { ...around, ancestors });
+    const situation = situationOf(rightsOf(parts.settings.current), agent, run.body, people.map(standing), {
+      ...around,
+      ancestors,
+    });
     const owned = (effect: Effect): Effect => (effect.of ? { ...effect, of: personOf(effect.of) } : effect);
     const [person = NO_ONE] = situation.people.map((one) => one.person);
     const judge = async ({ call, effects: named }: (typeof found)[number]): Promise<JudgedCall> => {
@@ -68,12 +81,13 @@ export const gateOf = (parts: GateParts): Gate => ({
 
 /** Only what the effects need is read. */
 async function aroundOf(
-  { rules, placeOf, nodeNames }: RightsSettings,
+  { settings, placeOf, nodeNames }: GateParts,
   agent: AgentRecord,
   found: readonly { readonly effects: readonly Effect[] }[],
 ): Promise<Around> {
   const details = found.flatMap(({ effects }) => effects.flatMap(({ detail }) => detail?.kind ?? []));
-  if (!rules || details.length === 0) return {};
+  if (details.length === 0) return {};
+  const rules = configuredRules(settings.current);
   return {
     place: details.includes("path") ? await placeOf?.(agent) : undefined,
     nodes: rules.nodeOf(agent) === undefined ? undefined : await nodeNames?.(),
@@ -114,7 +128,7 @@ export const isHeadless = ({ descriptor }: AgentRecord, { trigger }: Pick<RunBod
   trigger !== undefined || descriptor.type === "cron" || descriptor.type === "heartbeat";
 
 export function situationOf(
-  { policyOf, nesting, rules }: RightsSettings,
+  { policyOf, nesting, rules }: Partial<RightsSettings>,
   agent: AgentRecord,
   { trigger, behalf, skillLimits }: Pick<RunBody, "trigger" | "behalf" | "skillLimits">,
   people: readonly Standing[],
@@ -126,7 +140,7 @@ export function situationOf(
     people,
     kind,
     profile: policyOf?.(profile),
-    nesting: nesting?.() ?? false,
+    nesting: nesting ?? false,
     tag: descriptor.type === "system" ? descriptor.tag : undefined,
     bounds: around?.ancestors?.flatMap((one) => (one.profile === profile ? [] : (policyOf?.(one.profile) ?? []))),
     inherited: state.inheritedTools,

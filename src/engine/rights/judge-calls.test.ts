@@ -1,6 +1,8 @@
 /** What the gate reads before it decides: the effects of a call, the people, the place, the agents above. No engine. */
+
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
+import { testSettings } from "../../../test/kit/settings.ts";
 import type { AgentRecord } from "../../core/agent/agent.ts";
 import type { AgentId, RunId } from "../../core/ids.ts";
 import type { Behalf } from "../../core/people/behalf.ts";
@@ -11,7 +13,7 @@ import type { CallRecord, RunBody } from "../../core/run/run.ts";
 import { auditOf } from "./audit-entry.ts";
 import type { Around } from "./configured-rules.ts";
 import { deniedText } from "./denied-text.ts";
-import { gateOf, NO_ONE, situationOf } from "./gate.ts";
+import { gateOf, NO_ONE, rightsOf, situationOf } from "./gate.ts";
 import { tryCall } from "./try-call.ts";
 
 const ANN = "ann" as PersonId;
@@ -39,6 +41,7 @@ function gate(tools: readonly Tool[], parts: Partial<GateParts> = {}) {
     tools: { list: () => tools, find: (_agent, name) => tools.find((one) => one.name === name) },
     directory: { now: async () => ({ revision: 7, standing, personOf: (id: PersonId) => id }) as never },
     personOf: async () => undefined,
+    settings: testSettings(),
     ...parts,
   });
 }
@@ -168,50 +171,28 @@ describe("the people whose rights count", () => {
 });
 
 describe("what is read for a decision", () => {
-  const reads = async (detail: Effect["detail"] | undefined, node: string | undefined, hasRules = true) => {
+  const reads = async (detail: Effect["detail"] | undefined, node: string | undefined) => {
     const read: string[] = [];
     const noted = <Value>(what: string, value: Value): Value => {
       read.push(what);
       return value;
     };
-    let around: Around | undefined;
     const parts: Partial<GateParts> = {
-      rules: hasRules
-        ? {
-            partiesOf: (_agent, _people, given) => {
-              around = given;
-              return [];
-            },
-            nodeOf: () => node,
-            workspaceAccessOf: () => "rw",
-          }
-        : undefined,
+      settings: testSettings({ profiles: { main: { exec: node === undefined ? {} : { host: "node", node } } } }),
       placeOf: async () => noted("place", { workspace: "/w" }),
       nodeNames: async () => noted("nodes", ["mars"]),
       ancestorsOf: async () => noted("ancestors", [agent({ profile: "parent" })]),
     };
     await judge(tool({ effects: () => [{ action: "t", rights: [], detail }] }), {}, parts);
-    return { read, around };
+    return read;
   };
-  test.each<[string, Effect["detail"] | undefined, string | undefined, boolean, string[]]>([
-    ["nothing but the agents above", undefined, "mars", true, ["ancestors"]],
-    ["the place for a path", { kind: "path", access: "read", path: "/a" }, undefined, true, ["place", "ancestors"]],
-    [
-      "the nodes for a command elsewhere",
-      { kind: "command", argv: ["ls"], cwd: "/" },
-      "mars",
-      true,
-      ["nodes", "ancestors"],
-    ],
-    ["not the nodes for a command here", { kind: "command", argv: ["ls"], cwd: "/" }, undefined, true, ["ancestors"]],
-    ["nothing without rules", { kind: "path", access: "read", path: "/a" }, "mars", false, ["ancestors"]],
-  ])("%s", async (_title, detail, node, hasRules, expected) => {
-    const { read, around } = await reads(detail, node, hasRules);
-    expect(read).toEqual(expected);
-    if (!hasRules) return;
-    expect(around?.place).toEqual(read.includes("place") ? { workspace: "/w" } : undefined);
-    expect(around?.nodes).toEqual(read.includes("nodes") ? ["mars"] : undefined);
-    expect(around?.ancestors).toHaveLength(1);
+  test.each<[string, Effect["detail"] | undefined, string | undefined, string[]]>([
+    ["nothing but the agents above", undefined, "mars", ["ancestors"]],
+    ["the place for a path", { kind: "path", access: "read", path: "/a" }, undefined, ["place", "ancestors"]],
+    ["the nodes for a command elsewhere", { kind: "command", argv: ["ls"], cwd: "/" }, "mars", ["nodes", "ancestors"]],
+    ["not the nodes for a command here", { kind: "command", argv: ["ls"], cwd: "/" }, undefined, ["ancestors"]],
+  ])("%s", async (_title, detail, node, expected) => {
+    expect(await reads(detail, node)).toEqual(expected);
   });
 });
 
@@ -237,7 +218,7 @@ describe("the situation of a run", () => {
   test("is bound by the profiles above that are not its own", () => {
     const policyOf = (name: string) => (name === "open" ? undefined : { deny: [name] });
     const ancestors = ["main", "other", "open"].map((profile) => agent({ profile }));
-    const found = situation({}, {}, { policyOf, nesting: () => true }, { ancestors });
+    const found = situation({}, {}, { policyOf, nesting: true }, { ancestors });
     expect(found.profile).toEqual({ deny: ["main"] });
     expect(found.bounds).toEqual([{ deny: ["other"] }]);
     expect(found.nesting).toBe(true);
@@ -322,7 +303,11 @@ test.each<[string, PersonId | undefined, readonly object[] | undefined, string]>
 describe("a call that is tried without a run", () => {
   const now = { standing, personOf: (id: PersonId) => id } as never;
   const tried = (text: string, more: object = {}) =>
-    tryCall({ policyOf: () => ({ deny: ["gone"] }) }, now, { call: text, people: [OWNER], ...more });
+    tryCall(rightsOf(testSettings({ profiles: { main: { tools: { deny: ["gone"] } } } }).current), now, {
+      call: text,
+      people: [OWNER],
+      ...more,
+    });
   test("is decided as the strictest of its effects", () => {
     const bob = tried("exec(ls && rm x > out)", { people: [BOB] });
     expect(bob.decision.verdict).toBe("deny");

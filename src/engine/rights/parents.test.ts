@@ -2,13 +2,12 @@
 import { describe, expect, it, test } from "vitest";
 import type { TestEngine } from "../../../test/kit/engine.ts";
 import { lastText } from "../../../test/kit/model.ts";
+import type { SettingsPart } from "../../../test/kit/settings.ts";
 import type { AgentId } from "../../core/ids.ts";
-import { OWNER } from "../../core/people/person.ts";
 import { childrenOf, openFamily } from "../subagents/family.test-kit.ts";
-import { configuredRules } from "./configured-rules.ts";
 
 const exec = { host: "gateway", security: "full", ask: "off" } as const;
-const RULES = configuredRules({ permissions: {}, profiles: { main: { exec } } } as never);
+const SETTINGS: SettingsPart = { owner: { accounts: ["test:ann"] }, profiles: { main: { exec } } };
 
 type Between = (engine: TestEngine, parent: AgentId) => Promise<unknown>;
 
@@ -35,11 +34,8 @@ async function acting(between: Between): Promise<{ engine: TestEngine; results: 
           },
         },
       },
-      system: {
-        people: { isOwner: () => true },
-        rights: { rules: RULES },
-        subagents: { execOf: (agent) => RULES.execPolicyOf(agent, [OWNER]) },
-      },
+      system: { rights: {} },
+      settings: SETTINGS,
     },
   );
   await engine.tell("spawn x");
@@ -117,7 +113,8 @@ describe("a rule of an agent", () => {
             },
           },
         },
-        system: { people: { isOwner: () => true }, rights: { rules: RULES } },
+        system: { rights: {} },
+        settings: SETTINGS,
       },
     );
     engine.script = ({ request }) => {
@@ -131,7 +128,7 @@ describe("a rule of an agent", () => {
   });
 
   it("moves the revision of rights; a label does not", async () => {
-    const engine = await openFamily({}, { system: { people: { isOwner: () => true }, rights: { rules: RULES } } });
+    const engine = await openFamily({}, { system: { rights: {} }, settings: SETTINGS });
     await engine.tell("hello");
     const parent = await engine.agentId();
     const before = await engine.store.rightsRevision();

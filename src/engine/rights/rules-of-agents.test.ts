@@ -77,17 +77,6 @@ describe("the rules of an agent", () => {
     ]);
   });
 
-  test("follow a reload that replaces a list", () => {
-    const view = { permissions: { deny: ["one"] }, profiles: {} } as unknown as Parameters<typeof configuredRules>[0];
-    const live = configuredRules(view);
-    const first = live.partiesOf(agent(), people)[0];
-    expect(live.partiesOf(agent(), people)[0]?.rules).toBe(first?.rules);
-    Object.assign(view.permissions, { ask: ["two"] });
-    expect(sees(live.partiesOf(agent(), people)[0], ...NAMES)).toEqual(["one", "two"]);
-    Object.assign(view.permissions, { deny: ["three"] });
-    expect(sees(live.partiesOf(agent(), people)[0], ...NAMES)).toEqual(["two", "three"]);
-  });
-
   test("of an agent are read once while they are the same list", () => {
     const own = [{ deny: "own" }];
     const bare = configuredRules({ permissions: {}, profiles: {} } as never);

@@ -2,8 +2,10 @@
  * Random ways of messages, runs, jobs, children and hooks between people: no effect exceeds what the strictest person on its way is
  * allowed. Who is on a way is counted here, beside the functions that the engine uses; each of them that drops a link is found.
  */
+
 import fc from "fast-check";
 import { describe, expect, it, test } from "vitest";
+import { testSettings } from "../../../test/kit/settings.ts";
 import { tries } from "../../../test/kit/share.ts";
 import type { AgentSeed } from "../../core/agent/agent.ts";
 import type { AgentId, RunId } from "../../core/ids.ts";
@@ -126,7 +128,12 @@ const property = (links: Links) =>
     const standing = (id: PersonId) =>
       all.find(({ person }) => person === id) ?? { person: id, role: "stranger" as const, grants: [] };
     const now = { revision: 1, standing, personOf: (id: PersonId) => id } as PeopleNow;
-    const gate = gateOf({ tools: host, directory: { now: async () => now }, personOf: async () => undefined });
+    const gate = gateOf({
+      settings: testSettings(),
+      tools: host,
+      directory: { now: async () => now },
+      personOf: async () => undefined,
+    });
     for (const { agent, behalf, way } of walk(links, given)) {
       const calls = TOOLS.map(
         (name): CallRecord => ({ callId: name, name, arguments: {}, replay: "safe", state: "asked" }),

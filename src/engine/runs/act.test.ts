@@ -92,7 +92,8 @@ it("a call knows its run, its person, where the answer goes, and what it was all
   const engine = await TestEngine.open({
     script: inTurn({ call: [{ id: "c1", name: "look" }] }, "done"),
     tools: { look: { rights: ["read"], execute: (_input, context) => `seen ${seen.push(context)}` } },
-    system: { rights: {}, people: { isOwner: ({ userId }) => userId === "ann" } },
+    system: { rights: {} },
+    settings: { owner: { accounts: ["test:ann"] } },
   });
   await engine.tell("go");
   const [run] = await engine.runs();
@@ -140,7 +141,8 @@ it("the audit log says how a call ended that did more than read", async () => {
       bad: { rights: ["exec"], execute: () => ({ ...text("no"), isError: true }) },
       look: { rights: ["read"] },
     },
-    system: { rights: {}, people: { isOwner: ({ userId }) => userId === "ann" } },
+    system: { rights: {} },
+    settings: { owner: { accounts: ["test:ann"] } },
   });
   await engine.tell("go");
   const rows = (await engine.store.audit({ limit: 10 })).map(({ action, outcome }) => `${action} ${outcome}`);
@@ -157,7 +159,8 @@ describe("a right that is taken away while a call works", () => {
         first: { rights: ["exec"], parallel: false, execute: () => hold.promise },
         second: { rights: ["exec"], parallel: false, replay: "never" },
       },
-      system: { rights: {}, people: { isOwner: ({ userId }) => userId === "olga" } },
+      system: { rights: {} },
+      settings: { owner: { accounts: ["test:olga"] } },
       ...more,
     });
     await putAnn(engine, [{ allow: "first" }, { allow: "second" }]);

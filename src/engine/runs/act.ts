@@ -26,7 +26,7 @@ import { auditOf } from "../rights/audit-entry.ts";
 import { isHeadless } from "../rights/gate.ts";
 import type { AgentLease } from "../runtime/agent-lease.ts";
 import type { LiveRun } from "../runtime/live-run.ts";
-import { graceAfter } from "../runtime/live-run.ts";
+import { ABORT_GRACE_MS, graceAfter } from "../runtime/live-run.ts";
 import type { RunPorts } from "../runtime/run-ports.ts";
 import { applySendPolicy, maySend, tellIfBlocked } from "./apply-send-policy.ts";
 import { callTool, effectKey, textOutput } from "./call-tool.ts";
@@ -103,7 +103,7 @@ async function executeAll(
 ): Promise<readonly (ToolOutput | typeof SUSPENDED)[] | undefined> {
   const execution = Promise.all(batch.map((call) => execute(ports, agent, run, call)));
   // A drain lets tools finish; only a real end has a limit.
-  const grace = graceAfter(ports.clock, ports.settings.abortGraceMs, run.toolSignal);
+  const grace = graceAfter(ports.clock, ABORT_GRACE_MS, run.toolSignal);
   return Promise.race([execution, grace.over]).finally(grace.cancel);
 }
 
@@ -136,7 +136,7 @@ async function execute(
   };
   const toolEnded = ports.watchdog?.tool(run, name);
   try {
-    const { toolResultCharacters } = ports.textLimits();
+    const { toolResultCharacters } = run.settings.limits;
     const output = await callTool(ports.tools.find(agent, name), call, context, ports.files, toolResultCharacters);
     ports.events.emit(position, { type: "tool_end", callId, name, isError: output.isError ?? false });
     return output;
@@ -160,7 +160,7 @@ async function commitResults(
     (call): CallRecord => (call.state === "intended" ? { ...call, state: "done" } : call),
   );
   const agent = lease.record;
-  const { sendPolicy } = ports;
+  const { sendPolicy } = ports.settings.current.session;
   const said = owedByTools(ports, run, agent, outputs, at);
   const shown = progressOf(ports, lease, run, done, { at, ordinal: run.body.deliveries + said.length });
   const deliveries = applySendPolicy(sendPolicy, agent, [...said, ...shown]);

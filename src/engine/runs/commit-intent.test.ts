@@ -32,11 +32,8 @@ const open = async (grants: readonly Grant[], calls = ["exec"]) => {
       look: { rights: ["read"], replay: "never" },
       plain: { rights: [], replay: "never" },
     },
-    system: {
-      rights: {},
-      approvals: { surroundingsOf: async () => ({}) },
-      people: { isOwner: ({ userId }) => userId === "olga" },
-    },
+    system: { rights: { surroundingsOf: async () => ({}) } },
+    settings: { owner: { accounts: ["test:olga"] } },
   });
   await put(engine, grants);
   return engine;
@@ -206,7 +203,8 @@ describe("the audit log", () => {
     const engine = await TestEngine.open({
       script: inTurn({ call: [{ name: "exec" }] }, "done"),
       tools: { exec: { rights: ["exec"], execute: () => hold.promise } },
-      system: { rights: {}, people: { isOwner: ({ userId }) => userId === "ann" } },
+      system: { rights: {} },
+      settings: { owner: { accounts: ["test:ann"] } },
     });
     await engine.tell("go");
     await engine.system.runs.abort((await engine.runs())[0]?.id as RunId);

@@ -229,7 +229,7 @@ describe("what stands around an answer of several texts", () => {
   ])("is the reasoning before the first and the usage behind the last: %j", async (patch, shown) => {
     const engine = await TestEngine.open({
       script: inTurn("hello", blocks),
-      system: { runs: { blockReplyBreak: "text_end" } },
+      settings: { runs: { blockReplyBreak: "text_end" } },
     });
     await engine.tell("hi");
     await engine.send({ kind: "setting", patch });

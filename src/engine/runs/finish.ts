@@ -111,7 +111,7 @@ async function commitEnd(
     payload,
     at,
   );
-  const deliveries = forSlot(run.body.trigger, applySendPolicy(ports.sendPolicy, agent, owed));
+  const deliveries = forSlot(run.body.trigger, applySendPolicy(ports.settings.current.session.sendPolicy, agent, owed));
   const opened = deliveries.find(({ ended }) => !ended);
   const body: RunBody = {
     ...run.body,
@@ -159,7 +159,8 @@ async function commitEnd(
       { agent, behalf: run.body.behalf },
       (await ports.opsOnRunEnd?.(agent, run, result, deliveries)) ?? [],
     );
-    return applySendPolicyToOps(ports.sendPolicy, agent, withRoutes(others, ports.connectors, agent.profile));
+    const { sendPolicy } = ports.settings.current.session;
+    return applySendPolicyToOps(sendPolicy, agent, withRoutes(others, ports.connectors, agent.profile));
   });
   lease.released = givesBack(results);
   lease.runId = undefined;

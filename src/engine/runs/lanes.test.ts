@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { testSettings } from "../../../test/kit/settings.ts";
 import { tries } from "../../../test/kit/share.ts";
 import { Lanes, Place } from "./lanes.ts";
 
@@ -8,6 +9,22 @@ type Slot = NonNullable<Awaited<ReturnType<Lanes["enter"]>>>;
 const sizes = (main: number) => ({ main, subagent: 1, cron: 1, nested: 1 });
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
+const settings = new WeakMap<Lanes, { current: { lanes: ReturnType<typeof sizes> } }>();
+
+function lanesOf(size: number): Lanes {
+  const own = { current: { lanes: sizes(size) } };
+  const lanes = new Lanes(own);
+  settings.set(lanes, own);
+  return lanes;
+}
+
+/** Other settings are in force. */
+function resize(lanes: Lanes, main: number): void {
+  const own = settings.get(lanes);
+  if (own) own.current = { lanes: { ...own.current.lanes, main } };
+  lanes.resized();
+}
+
 describe("lanes", () => {
   it("never let in more than their size, serve in order, and lose no waiter", async () => {
     await fc.assert(
@@ -15,7 +32,7 @@ describe("lanes", () => {
         fc.integer({ min: 1, max: 4 }),
         fc.array(fc.constantFrom("enter", "leave", "cancel", "grow", "shrink"), { maxLength: 40 }),
         async (size, acts) => {
-          const lanes = new Lanes(sizes(size));
+          const lanes = lanesOf(size);
           let width = size;
           let tickets = 0;
           const inside: Slot[] = [];
@@ -37,7 +54,7 @@ describe("lanes", () => {
             else if (act === "cancel") [...waiting.values()].at(-1)?.abort();
             else {
               width = Math.max(1, width + (act === "grow" ? 1 : -1));
-              lanes.resize({ main: width });
+              resize(lanes, width);
             }
             const before = inside.length;
             await Promise.resolve().then(() => {});
@@ -58,13 +75,13 @@ describe("lanes", () => {
   });
 
   it("are independent of each other", async () => {
-    const lanes = new Lanes(sizes(1));
+    const lanes = lanesOf(1);
     await lanes.enter("main");
     expect(await lanes.enter("cron")).toBeDefined();
   });
 
   it("settle a cancelled wait with undefined, also one that is cancelled before it begins", async () => {
-    const lanes = new Lanes(sizes(1));
+    const lanes = lanesOf(1);
     await lanes.enter("main");
     const controller = new AbortController();
     const waiting = lanes.enter("main", controller.signal);
@@ -75,15 +92,15 @@ describe("lanes", () => {
   });
 
   it("can grow while runs wait", async () => {
-    const lanes = new Lanes(sizes(1));
+    const lanes = lanesOf(1);
     await lanes.enter("main");
     const waiting = lanes.enter("main");
-    lanes.resize({ main: 2 });
+    resize(lanes, 2);
     expect(await waiting).toBeDefined();
   });
 
   it("count one release if a slot is released twice", async () => {
-    const lanes = new Lanes(sizes(2));
+    const lanes = lanesOf(2);
     const slot = await lanes.enter("main");
     await lanes.enter("main");
     slot?.release();
@@ -92,41 +109,31 @@ describe("lanes", () => {
   });
 
   it("admit as many waiters as slots were released, and those that a smaller size allows", async () => {
-    const lanes = new Lanes(sizes(2));
+    const lanes = lanesOf(2);
     const [one, two] = [await lanes.enter("main"), await lanes.enter("main")];
     for (let waiter = 0; waiter < 4; waiter++) void lanes.enter("main");
     one?.release();
     expect(lanes.counts().main).toEqual({ size: 2, active: 2, waiting: 3 });
-    lanes.resize({ main: 1 });
+    resize(lanes, 1);
     two?.release();
     expect(lanes.counts().main).toEqual({ size: 1, active: 1, waiting: 3 });
-    lanes.resize({ main: 3 });
+    resize(lanes, 3);
     expect(lanes.counts().main).toEqual({ size: 3, active: 3, waiting: 1 });
   });
 
-  it("read their sizes at each entry, also after a look at those that wait", async () => {
-    const live = sizes(1);
-    const lanes = new Lanes(live);
-    lanes.resize();
-    live.main = 2;
-    await lanes.enter("main");
-    expect(await Promise.race([lanes.enter("main"), turn()])).toBeDefined();
-    expect(lanes.counts().main).toEqual({ size: 2, active: 2, waiting: 0 });
-  });
-
   it("have these sizes if none are configured", () => {
-    const { main, subagent, cron, nested } = new Lanes().counts();
+    const { main, subagent, cron, nested } = new Lanes(testSettings()).counts();
     expect([main.size, subagent.size, cron.size, nested.size]).toEqual([32, 16, 4, 16]);
   });
 
   it("have at least one slot, even if less is configured", async () => {
-    expect(await new Lanes(sizes(0)).enter("main")).toBeDefined();
+    expect(await lanesOf(0).enter("main")).toBeDefined();
   });
 });
 
 describe("a place in a lane", () => {
   it("is released while its run waits for another agent, and taken again before the run continues", async () => {
-    const lanes = new Lanes(sizes(1));
+    const lanes = lanesOf(1);
     const place = new Place(lanes, "main", (await lanes.enter("main")) as Slot);
     const other = Promise.withResolvers<string>();
     const waiting = place.without(other.promise);
@@ -147,7 +154,7 @@ describe("a place in a lane", () => {
   });
 
   it("stays one place if several calls of the run wait in parallel, also if one fails", async () => {
-    const lanes = new Lanes(sizes(2));
+    const lanes = lanesOf(2);
     const place = new Place(lanes, "main", (await lanes.enter("main")) as Slot);
     const one = Promise.withResolvers<void>();
     const two = Promise.withResolvers<void>();
@@ -165,7 +172,7 @@ describe("a place in a lane", () => {
   });
 
   it("is released at once if the run leaves while the place waits to be taken again", async () => {
-    const lanes = new Lanes(sizes(1));
+    const lanes = lanesOf(1);
     const place = new Place(lanes, "main", (await lanes.enter("main")) as Slot);
     const waiting = place.without(Promise.resolve());
     const guest = await lanes.enter("main");
@@ -177,7 +184,7 @@ describe("a place in a lane", () => {
   });
 
   it("stays one place if another wait begins and ends while the place waits to be taken again", async () => {
-    const lanes = new Lanes(sizes(1));
+    const lanes = lanesOf(1);
     const place = new Place(lanes, "main", (await lanes.enter("main")) as Slot);
     const one = place.without(Promise.resolve("one"));
     const guest = await lanes.enter("main");
@@ -192,7 +199,7 @@ describe("a place in a lane", () => {
   });
 
   it("is not kept if another wait is open when the place could be taken again", async () => {
-    const lanes = new Lanes(sizes(1));
+    const lanes = lanesOf(1);
     const place = new Place(lanes, "main", (await lanes.enter("main")) as Slot);
     const one = place.without(Promise.resolve("one"));
     const guest = await lanes.enter("main");
@@ -210,7 +217,7 @@ describe("a place in a lane", () => {
   });
 
   it("does not wait for the lane after the run has left it", async () => {
-    const lanes = new Lanes(sizes(1));
+    const lanes = lanesOf(1);
     const place = new Place(lanes, "main", (await lanes.enter("main")) as Slot);
     const other = Promise.withResolvers<void>();
     let isBack = false;
@@ -226,7 +233,7 @@ describe("a place in a lane", () => {
   });
 
   it("is not taken again after the run has left it", async () => {
-    const lanes = new Lanes(sizes(1));
+    const lanes = lanesOf(1);
     const place = new Place(lanes, "main", (await lanes.enter("main")) as Slot);
     const other = Promise.withResolvers<void>();
     const waiting = place.without(other.promise);

@@ -2,14 +2,12 @@
  * Lanes limit how many runs a node works on at once. First come, first served. A waiter costs an entry in a list: no lock,
  * no transaction and no timer. Sizes may change while runs wait.
  */
+import type { Current } from "../../core/current.ts";
 import type { Lane } from "../../core/run/run.ts";
 
-export type LaneSizes = Readonly<Record<Lane, number>>;
-
-const DEFAULT_LANES: LaneSizes = { main: 32, subagent: 16, cron: 4, nested: 16 };
+type LaneSizes = Readonly<Record<Lane, number>>;
 
 interface LaneState {
-  readonly size: number;
   active: number;
   readonly waiting: Waiter[];
 }
@@ -68,28 +66,28 @@ export class Place {
 }
 
 export class Lanes {
+  readonly #settings: Current<{ readonly lanes: LaneSizes }>;
   readonly #lanes: Record<Lane, LaneState>;
-  #sizes: LaneSizes;
 
-  /** `sizes` is read at each entry: its values may change. Call `resize` after that, for the runs that wait. */
-  constructor(sizes: LaneSizes = DEFAULT_LANES) {
-    this.#sizes = sizes;
-    const sizeOf = (name: Lane): number => Math.max(1, this.#sizes[name]);
-    const lane = (name: Lane): LaneState => ({
-      get size() {
-        return sizeOf(name);
-      },
-      active: 0,
-      waiting: [],
-    });
-    this.#lanes = { main: lane("main"), subagent: lane("subagent"), cron: lane("cron"), nested: lane("nested") };
+  constructor(settings: Current<{ readonly lanes: LaneSizes }>) {
+    this.#settings = settings;
+    const lane = (): LaneState => ({ active: 0, waiting: [] });
+    this.#lanes = { main: lane(), subagent: lane(), cron: lane(), nested: lane() };
+  }
+
+  #hasRoom(name: Lane): boolean {
+    return this.#lanes[name].active < this.#size(name);
+  }
+
+  #size(name: Lane): number {
+    return Math.max(1, this.#settings.current.lanes[name]);
   }
 
   /** A slot, as soon as one is free; undefined if the signal aborted first. */
   enter(name: Lane, signal?: AbortSignal): Promise<Slot | undefined> {
     const lane = this.#lanes[name];
     if (signal?.aborted) return Promise.resolve(undefined);
-    if (lane.active < lane.size) return Promise.resolve(this.#slot(lane));
+    if (this.#hasRoom(name)) return Promise.resolve(this.#slot(name));
     return new Promise((resolve) => {
       const waiter: Waiter = { enter: resolve, cancelled: false };
       lane.waiting.push(waiter);
@@ -104,23 +102,22 @@ export class Lanes {
     });
   }
 
-  /** Admits the runs that now have room. `sizes`: replaces some of the sizes. */
-  resize(sizes?: Partial<LaneSizes>): void {
-    if (sizes) this.#sizes = { ...this.#sizes, ...sizes };
-    for (const lane of Object.values(this.#lanes)) this.#admit(lane);
+  /** The sizes have changed: admits the runs that now have room. */
+  resized(): void {
+    for (const name of Object.keys(this.#lanes) as Lane[]) this.#admit(name);
   }
 
   counts(): Readonly<Record<Lane, { size: number; active: number; waiting: number }>> {
-    const count = ({ size, active, waiting }: LaneState) => ({
-      size,
-      active,
-      waiting: waiting.filter((waiter) => !waiter.cancelled).length,
+    const count = (name: Lane) => ({
+      size: this.#size(name),
+      active: this.#lanes[name].active,
+      waiting: this.#lanes[name].waiting.filter((waiter) => !waiter.cancelled).length,
     });
-    const { main, subagent, cron, nested } = this.#lanes;
-    return { main: count(main), subagent: count(subagent), cron: count(cron), nested: count(nested) };
+    return { main: count("main"), subagent: count("subagent"), cron: count("cron"), nested: count("nested") };
   }
 
-  #slot(lane: LaneState): Slot {
+  #slot(name: Lane): Slot {
+    const lane = this.#lanes[name];
     lane.active += 1;
     let held = true;
     return {
@@ -128,16 +125,16 @@ export class Lanes {
         if (!held) return;
         held = false;
         lane.active -= 1;
-        this.#admit(lane);
+        this.#admit(name);
       },
     };
   }
 
-  #admit(lane: LaneState): void {
-    while (lane.active < lane.size) {
-      const waiter = lane.waiting.shift();
+  #admit(name: Lane): void {
+    while (this.#hasRoom(name)) {
+      const waiter = this.#lanes[name].waiting.shift();
       if (!waiter) return;
-      if (!waiter.cancelled) waiter.enter(this.#slot(lane));
+      if (!waiter.cancelled) waiter.enter(this.#slot(name));
     }
   }
 }

@@ -4,6 +4,7 @@ import { virtualClock } from "../../../test/kit/clock.ts";
 import { TestEngine } from "../../../test/kit/engine.ts";
 import { gate } from "../../../test/kit/gate.ts";
 import { inTurn, type Reply, stall } from "../../../test/kit/model.ts";
+import { testSettings } from "../../../test/kit/settings.ts";
 import { LiveRun } from "../runtime/live-run.ts";
 import { UNKNOWN_OUTCOME } from "./call-tool.ts";
 import { ask, liveRun, resultOf } from "./loop.test-kit.ts";
@@ -129,7 +130,7 @@ it("a message that steers, posted while the run is taken, enters between its fir
 it("a run whose agent another node holds commits nothing, and leaves no timer", async () => {
   const clock = virtualClock();
   const record = { id: "r1", agentId: "a1", sessionId: "s", startedAt: 0, step: 1, attempt: 1, body: { calls: [] } };
-  const run = new LiveRun(record as never, { timeoutMs: 1_000, maxIterations: 5 });
+  const run = new LiveRun(record as never, testSettings().current, { timeoutMs: 1_000, maxIterations: 5 });
   run.end("lost");
   const commit = async (): Promise<never> => {
     throw new TypeError("nothing may be committed");
@@ -143,7 +144,7 @@ describe("the run's time limit", () => {
   it("ends a run whose model takes too long, with a text for the person", async () => {
     const engine = await TestEngine.open({
       script: (call) => stall(call, new Promise(() => {}), "let me see"),
-      system: { runs: { timeoutMs: 10_000 } },
+      settings: { runs: { timeoutSeconds: 10 } },
     });
     const answer = ask(engine);
     await engine.advance(10_000);
@@ -159,7 +160,7 @@ describe("the run's time limit", () => {
     const engine = await TestEngine.open({
       script: () => ({ call: [{ name: "hang" }] }),
       tools: { hang: { execute: () => new Promise(() => {}) } },
-      system: { runs: { timeoutMs: 10_000 } },
+      settings: { runs: { timeoutSeconds: 10 } },
     });
     await engine.tell("go");
     await engine.advance(20_000);

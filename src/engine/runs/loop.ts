@@ -151,7 +151,7 @@ async function rest(ports: RunPorts, lease: AgentLease, run: LiveRun, result: Mo
     iterations: run.body.iterations + 1,
     usage: addUsage(run.body.usage, result.usage),
   };
-  const [text = "", ...more] = replyTexts(result.content, ports.settings);
+  const [text = "", ...more] = replyTexts(result.content, run.settings.runs);
   return ended(ports, lease, run, {
     site: "rest",
     outcome: "ok",
@@ -159,7 +159,7 @@ async function rest(ports: RunPorts, lease: AgentLease, run: LiveRun, result: Mo
     state: stateAfterCall(lease.state, run.setup, result),
     payload: { text },
     more,
-    isShortened: ports.settings.enforceFinalTag,
+    isShortened: run.settings.runs.enforceFinalTag,
     reasoning: result.content.flatMap((block) => (block.type === "thinking" ? [block.thinking] : [])).join("\n"),
     stopReason: result.stopReason,
   });

@@ -4,6 +4,7 @@ import { channel } from "../../../test/kit/channel.ts";
 import { TestEngine } from "../../../test/kit/engine.ts";
 import { gate } from "../../../test/kit/gate.ts";
 import { failure, type Reply } from "../../../test/kit/model.ts";
+import { testSettings } from "../../../test/kit/settings.ts";
 import { finalText, replyTexts, saidBeforeCalls } from "./reply-texts.ts";
 
 const text = (said: string) => ({ type: "text", text: said }) as const;
@@ -46,8 +47,14 @@ it.each([
   ["is of a schedule", { trigger: { type: "cron", id: "j" } }, []],
   ["saves what matters before a compaction", { memoryFlush: true }, []],
 ])("before its calls a run that %s says: %j", (_title, body, said) => {
-  const ports = { settings: { blockReplyBreak: "text_end" }, connectors: new Map() };
-  const run = { id: "r1", agentId: "a1", body: { delivery: { channel: "test", to: "1" }, deliveries: 3, ...body } };
+  const settings = testSettings({ runs: { blockReplyBreak: "text_end" } });
+  const ports = { settings, connectors: new Map() };
+  const run = {
+    id: "r1",
+    settings: settings.current,
+    agentId: "a1",
+    body: { delivery: { channel: "test", to: "1" }, deliveries: 3, ...body },
+  };
   const agent = { profile: "main", state: {}, sessionKey: "agent:main:main" };
   const made = saidBeforeCalls(ports as never, agent as never, run as never, [text("a")], 7);
   expect(made.map(({ payload }) => payload.text)).toEqual(said);
@@ -60,7 +67,7 @@ async function shownWith(runs: object, script: (n: number) => Reply) {
     script: async ({ n }) => script(n),
     tools: { work: {} },
     channels: [outside],
-    system: { runs },
+    settings: { runs },
   });
   await engine.tell("go");
   const [run] = await engine.runs();
@@ -112,7 +119,7 @@ describe("a run", () => {
     const engine = await TestEngine.open({
       script: async ({ n }) => steps(n),
       tools: { work: {} },
-      system: { runs: { blockReplyBreak: "text_end" } },
+      settings: { runs: { blockReplyBreak: "text_end" } },
     });
     await engine.send({ kind: "trigger", text: "tick", trigger: { type: "cron", id: "j" } });
     await engine.settle();
@@ -153,7 +160,7 @@ describe("a run", () => {
       script: async ({ n }) => (n === 1 ? { say: "I look it up.", call: [{ name: "work" }] } : "done"),
       tools: { work: { execute: () => hold.promise } },
       channels: [outside],
-      system: { runs: { blockReplyBreak: "text_end" } },
+      settings: { runs: { blockReplyBreak: "text_end" } },
     });
     await engine.tell("go");
     expect(outside.shown()).toEqual(["I look it up."]);

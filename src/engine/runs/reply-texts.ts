@@ -1,10 +1,11 @@
 /** What of the texts of a model is sent to people: whole messages or their blocks, and only what stands in `<final>` if that is enforced. */
+import type { Settings } from "../../config/settings.ts";
 import type { NewDelivery } from "../../core/delivery/delivery.ts";
 import type { ModelResult } from "../../core/ports/model.ts";
 import { createDeliveries, isSilentReply } from "../outbox/create-deliveries.ts";
 import type { AgentLease } from "../runtime/agent-lease.ts";
 import type { LiveRun } from "../runtime/live-run.ts";
-import type { RunPorts, RunSettings } from "../runtime/run-ports.ts";
+import type { RunPorts } from "../runtime/run-ports.ts";
 import { applySendPolicy } from "./apply-send-policy.ts";
 
 export const FINAL_TAG_PROMPT =
@@ -25,7 +26,7 @@ export function finalText(text: string): string {
   return parts.filter((part) => part !== "").join("\n\n");
 }
 
-type ReplySettings = Pick<RunSettings, "blockReplyBreak" | "enforceFinalTag">;
+type ReplySettings = Pick<Settings["runs"], "blockReplyBreak" | "enforceFinalTag">;
 
 /** What is sent of one message of the model, in order. One text with `message_end`. */
 export function replyTexts(content: ModelResult["content"], settings: ReplySettings): readonly string[] {
@@ -53,12 +54,12 @@ export function saidBeforeCalls(
   const { delivery: target, trigger, memoryFlush, behalf, replyToId } = run.body;
   if (!target || trigger || memoryFlush) return [];
   const made: NewDelivery[] = [];
-  for (const text of textsBeforeCalls(content, ports.settings)) {
+  for (const text of textsBeforeCalls(content, run.settings.runs)) {
     const ordinal = run.body.deliveries + made.length;
     const draft = { agentId: run.agentId, profile: agent.profile, runId: run.id, ordinal, at, target };
     const whose = { person: behalf?.person, connectors: ports.connectors };
     const payload = made.length === 0 && run.body.deliveries === 0 ? { text, replyToId } : { text };
     made.push(...createDeliveries({ ...draft, ...whose }, payload));
   }
-  return applySendPolicy(ports.sendPolicy, agent, made);
+  return applySendPolicy(ports.settings.current.session.sendPolicy, agent, made);
 }

@@ -86,11 +86,11 @@ const CASES: Readonly<Record<string, Case>> = {
     outcome: "error",
     tools: { work: {} },
     script: () => ({ call: [{ name: "work" }] }),
-    system: { runs: { maxIterations: 2 } },
+    settings: { runs: { maxIterations: 2 } },
   },
   "a budget error that was announced before": {
     outcome: "error",
-    system: { budgets: { limitsFor: () => ({ agent: { tokens: 1 } }), dayOf: () => "2026-01-05" } },
+    settings: { budgets: { agent: { tokens: 1 } } },
     act: async (engine) => {
       await engine.tell("one");
       await engine.tell("two");

@@ -1,5 +1,7 @@
 /** The one commit that asks all questions of a run, who reads them, how long they wait, and when no question is asked after all. */
+
 import { describe, expect, it, test } from "vitest";
+import { testSettings } from "../../../test/kit/settings.ts";
 import type { Verdict } from "../../core/people/grant.ts";
 import type { JudgedCall } from "../../core/ports/gate.ts";
 import type { CallRecord, RunBody } from "../../core/run/run.ts";
@@ -26,9 +28,18 @@ interface Given {
   /** The node has no setting for questions. */
   readonly bare?: boolean;
   readonly askAt?: object;
+  readonly expiryMinutes?: number;
 }
 
-async function world({ calls = [call("c1")], body, verdicts = ["ask"], released = true, bare, askAt = THERE }: Given) {
+async function world({
+  calls = [call("c1")],
+  body,
+  verdicts = ["ask"],
+  released = true,
+  bare,
+  askAt = THERE,
+  expiryMinutes = 5 / 60,
+}: Given) {
   const commits: Committing[] = [];
   const events: object[] = [];
   const handed: unknown[][] = [];
@@ -39,6 +50,7 @@ async function world({ calls = [call("c1")], body, verdicts = ["ask"], released 
   });
   const connector = (buttons?: boolean) => ({ capabilities: { sendText: true, buttons } });
   const ports = {
+    settings: testSettings({ approvals: { expiryMinutes } }),
     clock: { now: () => NOW },
     ids: { uuid: () => `00000000-0000-7000-8000-00000000000${commits.length}` },
     gate: {
@@ -57,7 +69,6 @@ async function world({ calls = [call("c1")], body, verdicts = ["ask"], released 
     approvals: bare
       ? undefined
       : {
-          expiryMs: () => 5_000,
           surroundingsOf: async () => ({}),
           askAt: async () => askAt,
           asked: (at: number) => asked.push(at),
@@ -85,7 +96,8 @@ async function world({ calls = [call("c1")], body, verdicts = ["ask"], released 
         ...{ behalf: { person: "ann" }, ...body },
       },
     } as never,
-    {} as never,
+    testSettings().current,
+    { timeoutMs: 600_000, maxIterations: 500 },
   );
   const waits = await suspend(ports as never, lease as never, run);
   const ops = (commits[0]?.ops ?? []) as readonly Op[];
@@ -176,7 +188,7 @@ describe("a run that waits for a person", () => {
 
   test.each<[string, Given, number]>([
     ["as long as the node says", {}, NOW + 5_000],
-    ["a day without a setting", { bare: true }, NOW + 24 * 3600_000],
+    ["as long as another node says", { bare: true, expiryMinutes: 24 * 60 }, NOW + 24 * 3600_000],
     ["until the time of its message is over", { body: { wishes: { timeoutSeconds: 3 } } }, NOW + 1_000],
     ["no longer than the node says", { body: { wishes: { timeoutSeconds: 60 } } }, NOW + 5_000],
     ["not at all if that time is over", { body: { wishes: { timeoutSeconds: 1 } } }, NOW],

@@ -7,7 +7,6 @@ import { OWNER } from "../../core/people/person.ts";
 import type { ApprovalId, NewApproval } from "../../core/rights/approval.ts";
 import type { CallRecord, RunBody } from "../../core/run/run.ts";
 import type { Op } from "../../core/store/change.ts";
-import { DEFAULT_EXPIRY_MS } from "../approvals/approval-port.ts";
 import { questionMessage, questionOf, waitingText } from "../approvals/question.ts";
 import type { HeldCall } from "../approvals/settle-asked.ts";
 import { isOutdated } from "../commit/commit-refused.ts";
@@ -57,7 +56,7 @@ async function ask(ports: RunPorts, lease: AgentLease, run: LiveRun, held: reado
   const { ids, clock, approvals, events } = ports;
   const agent = lease.record;
   const at = clock.now();
-  const dueAt = dueAtOf(run, at, approvals?.expiryMs() ?? DEFAULT_EXPIRY_MS);
+  const dueAt = dueAtOf(run, at, ports.settings.current.approvals.expiryMinutes * 60_000);
   const fresh = held.filter(({ approval }) => approval === undefined);
   const asking = { agent, run, at, dueAt, uuid: () => ids.uuid() };
   const questions = await Promise.all(

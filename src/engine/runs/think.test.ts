@@ -3,7 +3,6 @@ import { z } from "zod";
 import { TestEngine } from "../../../test/kit/engine.ts";
 import { gate } from "../../../test/kit/gate.ts";
 import { failure, inTurn, type ModelCall, type Reply, type Script, USAGE } from "../../../test/kit/model.ts";
-import { limitsOf } from "../../core/budget/budget.ts";
 import type { RunId } from "../../core/ids.ts";
 import type { RunEvent } from "../runtime/run-events.ts";
 
@@ -86,11 +85,17 @@ describe("a failed model call", () => {
 describe("a wait before the next call of the model", () => {
   it("is not begun if it is longer than the run may last: the run fails now", async () => {
     const longest = failure("rate", { retryAfterMs: 10_000 });
-    const engine = await TestEngine.open({ script: inTurn(longest, "fine"), system: { runs: { timeoutMs: 9_999 } } });
+    const engine = await TestEngine.open({
+      script: inTurn(longest, "fine"),
+      settings: { runs: { timeoutSeconds: 9.999 } },
+    });
     await engine.tell("go");
     expect(await engine.states()).toEqual(["failed"]);
     expect(engine.shown()).toEqual(["Inference failed. rate error"]);
-    const patient = await TestEngine.open({ script: inTurn(longest, "fine"), system: { runs: { timeoutMs: 10_001 } } });
+    const patient = await TestEngine.open({
+      script: inTurn(longest, "fine"),
+      settings: { runs: { timeoutSeconds: 10.001 } },
+    });
     await patient.tell("go");
     await patient.advance(10_000);
     expect(patient.shown()).toEqual(["fine"]);
@@ -104,9 +109,7 @@ describe("a wait before the next call of the model", () => {
         ...{ contextWindow: 100_000, maxTokens: 1_000, leastTokens: 10 },
         cost: { input: 1, output: 10, cacheRead: 0, cacheWrite: 0 },
       },
-      system: {
-        budgets: { limitsFor: () => limitsOf({ day: { dollars: 0.1 } }), dayOf: () => "today" },
-      },
+      settings: { budgets: { day: { dollars: 0.1 } } },
     });
 
   it("holds no reservation, so that it blocks no other call", async () => {
@@ -161,7 +164,7 @@ describe("a wait before the next call of the model", () => {
 
 it("a used budget is announced once, by the first run that answers someone, and ends every run", async () => {
   const engine = await TestEngine.open({
-    system: { budgets: { limitsFor: () => limitsOf({ agent: { tokens: 1 } }), dayOf: () => "today" } },
+    settings: { budgets: { agent: { tokens: 1 } } },
   });
   await engine.send({ kind: "user", text: "nobody waits" }, { delivery: undefined });
   await engine.settle();
@@ -210,12 +213,11 @@ describe("what a model streams", () => {
         calls.push(call);
         return calls.length === 1 ? never.promise : "second";
       },
-      system: { runs: { abortGraceMs: 1_000 } },
     });
     engine.system.events.listen((event) => events.push(event));
     await engine.tell("go");
     await engine.system.runs.abort((await engine.runs())[0]?.id as RunId);
-    await engine.advance(1_000);
+    await engine.advance(5_000);
     expect(await engine.states()).toEqual(["aborted"]);
     calls[0]?.onEvent({ type: "text", delta: "too late" });
     calls[0]?.onEvent({ type: "restart" });

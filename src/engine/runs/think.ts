@@ -10,7 +10,7 @@ import { askPermission, type ReachedBudget, settleCall } from "../budgets/budget
 import { setupOf } from "../context/measure-context.ts";
 import type { AgentLease } from "../runtime/agent-lease.ts";
 import type { LiveRun } from "../runtime/live-run.ts";
-import { graceAfter } from "../runtime/live-run.ts";
+import { ABORT_GRACE_MS, graceAfter } from "../runtime/live-run.ts";
 import { noAnswer, waitBefore } from "../runtime/model-call.ts";
 import type { RunPorts } from "../runtime/run-ports.ts";
 import { cliSessionsIn } from "../runtime/usage.ts";
@@ -72,7 +72,7 @@ async function call(
   request: ModelRequest,
   onStreamed: () => void,
 ): Promise<ModelResult> {
-  const grace = graceAfter(ports.clock, ports.settings.abortGraceMs, run.signal);
+  const grace = graceAfter(ports.clock, ABORT_GRACE_MS, run.signal);
   let over = false;
   const { position } = run;
   const onEvent = (event: ModelEvent): void => {

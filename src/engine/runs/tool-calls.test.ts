@@ -210,7 +210,7 @@ describe("tool calls", () => {
     const engine = await TestEngine.open({
       script: () => ({ call: [{ name: "work" }] }),
       tools: { work: {} },
-      system: { runs: { maxIterations: 4 } },
+      settings: { runs: { maxIterations: 4 } },
     });
     const result = await resultOf(engine);
     expect(engine.requests).toHaveLength(4);

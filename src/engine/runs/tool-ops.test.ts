@@ -157,7 +157,7 @@ describe("a message that a tool sends", () => {
     const engine = await TestEngine.open({
       script: () => ({ call: [{ name: "send" }] }),
       tools: { send: sender([text]) },
-      system: { runs: { maxIterations: 1 } },
+      settings: { runs: { maxIterations: 1 } },
     });
     await engine.tell("go");
     expect(engine.shown()).toEqual([text, text]);

@@ -47,11 +47,8 @@ async function open(options: TestEngineOptions = {}): Promise<TestEngine> {
       write: { rights: ["write"] },
     },
     ...options,
-    system: {
-      rights: {},
-      people: { isOwner: ({ userId }) => userId === "olga" },
-      ...options.system,
-    },
+    system: { rights: {}, ...options.system },
+    settings: { owner: { accounts: ["test:olga"] } },
   });
 }
 

@@ -1,8 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { modelResult } from "../../../test/kit/model.ts";
+import { testSettings } from "../../../test/kit/settings.ts";
 import type { Block } from "../../core/history/entry.ts";
 import type { Model, ModelEvent, ModelRequest, ModelResult } from "../../core/ports/model.ts";
 import { limitedModel } from "./limited-model.ts";
+
+const limit = (answerCharacters: number) => testSettings({ limits: { answerCharacters } });
 
 const cutNote = (max: number): string => `\n\n[The answer was cut off here: it is longer than ${max} characters.]`;
 
@@ -11,7 +14,7 @@ const ABORTED = { class: "aborted", message: "aborted" } as const;
 
 async function ask(model: Model["call"], max = 10) {
   const events: ModelEvent[] = [];
-  const limited = limitedModel({ call: model }, () => max);
+  const limited = limitedModel({ call: model }, limit(max));
   const result = await limited.call(request, new AbortController().signal, (event) => events.push(event));
   const said = events.map((event) => ("delta" in event ? event.delta : `<${event.type}>`)).join("");
   return { result, said, text: textOf(result) };
@@ -60,8 +63,8 @@ describe("an answer within its limit", () => {
         return { contextWindow: this.window } as never;
       }
     }
-    expect(await limitedModel(new Priced(), () => 10).price?.(request)).toEqual({ contextWindow: 7 });
-    expect(limitedModel({ call: async () => modelResult("hi") }, () => 10).price).toBeUndefined();
+    expect(await limitedModel(new Priced(), limit(10)).price?.(request)).toEqual({ contextWindow: 7 });
+    expect(limitedModel({ call: async () => modelResult("hi") }, limit(10)).price).toBeUndefined();
   });
 
   it("starts to count again with a new attempt", async () => {
@@ -95,7 +98,7 @@ describe("an answer that is too long", () => {
 
   it("sends no empty piece if the one before has filled it", async () => {
     const pieces: string[] = [];
-    const limited = limitedModel({ call: streaming(["1234567890", "abc"]) }, () => 10);
+    const limited = limitedModel({ call: streaming(["1234567890", "abc"]) }, limit(10));
     await limited.call(request, new AbortController().signal, (event) =>
       pieces.push("delta" in event ? event.delta : ""),
     );
@@ -134,7 +137,7 @@ describe("an answer that is too long", () => {
 
   it("ends as aborted if the caller aborts it", async () => {
     const stop = new AbortController();
-    const limited = limitedModel({ call: streaming(["123", "456", "789", "abc"]) }, () => 10);
+    const limited = limitedModel({ call: streaming(["123", "456", "789", "abc"]) }, limit(10));
     const result = await limited.call(request, stop.signal, () => stop.abort());
     expect(result.error?.class).toBe("aborted");
   });
@@ -153,7 +156,7 @@ describe("a caller that aborts after the answer was cut", () => {
           return modelResult({ content: [{ type: "text", text: "0123456789abc" }], error: ABORTED });
         },
       },
-      () => 10,
+      limit(10),
     );
     const result = await limited.call(request, stop.signal, (event) => said.push("delta" in event ? event.delta : ""));
     expect(result).toMatchObject({ error: ABORTED, content: [{ type: "text", text: "0123456789" }] });
@@ -173,7 +176,7 @@ describe("a caller that aborts", () => {
           return modelResult("hi");
         },
       },
-      () => 10,
+      limit(10),
     );
     if (abort.name === "before") caller.abort("enough");
     await limited.call(request, caller.signal, () => {});

@@ -2,19 +2,19 @@
  * A model whose answers have a greatest length (M34). A longer answer is ended while it streams, so it is never held whole. Its
  * beginning is kept with a note, which the history, the stream and the person all get. Its tool calls are not executed.
  */
+import type { Current } from "../../core/current.ts";
 import { cutText } from "../../core/cut-text.ts";
 import type { Block } from "../../core/history/entry.ts";
 import type { Model, ModelEvent, ModelResult } from "../../core/ports/model.ts";
-import { textSize } from "../../core/text-limits.ts";
+import { type TextLimits, textSize } from "../../core/text-limits.ts";
 
 const cutNote = (maxCharacters: number): string =>
   `\n\n[The answer was cut off here: it is longer than ${maxCharacters} characters.]`;
 
-/** `maxCharacters` is read at each call: a reload may change it. */
-export function limitedModel(model: Model, maxCharacters: () => number): Model {
+export function limitedModel(model: Model, settings: Current<{ readonly limits: TextLimits }>): Model {
   return {
     async call(request, signal, onEvent) {
-      const max = maxCharacters();
+      const { answerCharacters: max } = settings.current.limits;
       const ending = new AbortController();
       const onAbort = (): void => ending.abort(signal.reason);
       if (signal.aborted) onAbort();

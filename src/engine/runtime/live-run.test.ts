@@ -79,12 +79,12 @@ describe("the model, the prompt and the limits of a run", () => {
 describe("the limit of a run", () => {
   it.each([
     ["the node's setting", undefined, {}, 600],
-    ["its profile's limit", 30_000, {}, 30],
-    ["its message's override", 30_000, { timeoutSeconds: 5 }, 5],
-  ])("in time is %s", async (_, timeoutMs, wishes, seconds) => {
+    ["its profile's limit", 30, {}, 30],
+    ["its message's override", 30, { timeoutSeconds: 5 }, 5],
+  ])("in time is %s", async (_, timeoutSeconds, wishes, seconds) => {
     const engine = await TestEngine.open({
       script: (call) => stall(call, new Promise(() => {})),
-      system: timeoutMs === undefined ? {} : { limits: () => ({ timeoutMs }) },
+      settings: { profiles: { main: { limits: { timeoutSeconds } } } },
     });
     const answer = wishing(engine, wishes);
     await engine.advance(seconds * 1000 - 1);
@@ -100,7 +100,7 @@ describe("the limit of a run", () => {
     const engine = await TestEngine.open({
       script: async () => ({ call: [{ name: "work" }] }),
       tools: { work: {} },
-      system: { limits: () => ({ maxIterations: 3 }) },
+      settings: { profiles: { main: { limits: { maxIterations: 3 } } } },
     });
     const { result } = await engine.system.postAndAwait({ ...engine.person(), body: { kind: "user", text: "go" } });
     expect(result?.meta.error?.kind).toBe("tool_limit");

@@ -1,8 +1,8 @@
 /**
- * A run while it is being worked on: its record in memory, its state, how to end it, and what it works with. The limits are
- * resolved when the run is taken or resumed, the setup before its first model call. A configuration that is loaded again
- * applies from the next run on.
+ * A run while it is being worked on: its record in memory, its state, how to end it, and what it works with. It keeps the settings
+ * of the moment when it was taken or resumed, so that a reload applies from the next run on (M37).
  */
+import type { Settings } from "../../config/settings.ts";
 import type { AgentRecord } from "../../core/agent/agent.ts";
 import type { SkillsSnapshot } from "../../core/agent/skills-snapshot.ts";
 import type { SystemPromptReport } from "../../core/agent/system-prompt-report.ts";
@@ -17,7 +17,6 @@ import type { AbortMark, CallRecord, RunBody, RunRecord, RunResult } from "../..
 import type { RunTrial } from "../../core/run/trial.ts";
 import type { RunState } from "../../core/run/what-waits.ts";
 import type { RunPosition } from "./run-events.ts";
-import type { RunPorts, RunSettings } from "./run-ports.ts";
 import { addUsage } from "./usage.ts";
 
 /** Why a run is ended from outside. `drain`: it is paused and continues after the restart. `lost`: another node holds the agent; nothing may be committed. */
@@ -37,6 +36,7 @@ export class LiveRun {
   /** Called when a step was committed. */
   onStep: (() => void) | undefined;
   state: RunState = "active";
+  readonly settings: Settings;
   readonly limits: RunTime;
   /** Undefined before its first model call. */
   setup: RunSetup | undefined;
@@ -56,8 +56,10 @@ export class LiveRun {
 
   constructor(
     record: Pick<RunRecord, "id" | "agentId" | "sessionId" | "startedAt" | "step" | "attempt" | "body">,
+    settings: Settings,
     limits: RunTime,
   ) {
+    this.settings = settings;
     this.limits = limits;
     this.id = record.id;
     this.agentId = record.agentId;
@@ -149,19 +151,25 @@ export interface RunSetup extends ContextBounds {
   readonly overhead: number;
 }
 
-export type RunTime = Pick<RunSettings, "timeoutMs" | "maxIterations">;
+/** The time and the turns a run may take. */
+export interface RunTime {
+  readonly timeoutMs: number;
+  readonly maxIterations: number;
+}
 
-/** The time and the turns a run may take: from its message, else its agent's profile, else the node. */
+/** How long tools and models may take to stop after an abort. */
+export const ABORT_GRACE_MS = 5_000;
+
+/** From its message, else its agent's profile, else the configuration in general. */
 export function runTimeOf(
-  { settings, limits }: Pick<RunPorts, "settings" | "limits">,
-  agent: AgentRecord,
+  { runs, profiles }: Pick<Settings, "runs" | "profiles">,
+  { profile }: Pick<AgentRecord, "profile">,
   overrides?: RunOverrides,
 ): RunTime {
-  const own = limits?.(agent);
-  const seconds = overrides?.timeoutSeconds;
+  const own = profiles[profile]?.limits;
   return {
-    timeoutMs: seconds === undefined ? (own?.timeoutMs ?? settings.timeoutMs) : seconds * 1000,
-    maxIterations: own?.maxIterations ?? settings.maxIterations,
+    timeoutMs: (overrides?.timeoutSeconds ?? own?.timeoutSeconds ?? runs.timeoutSeconds) * 1000,
+    maxIterations: own?.maxIterations ?? runs.maxIterations,
   };
 }
 

@@ -27,7 +27,7 @@ function world({ agents = [], people = [], jobs = {}, facts = [], settings = OWN
     people: async () => people.map((one) => ({ role: "member", grants: [], ...one })),
     rightsRevision: async () => 1,
   } as unknown as PeopleReader;
-  const found = peopleOf(store, settings);
+  const found = peopleOf(store, { current: { identity: settings } });
   return { store, settings, people: found, byId: (id: string) => all.find((agent) => agent.id === id) as AgentRecord };
 }
 

@@ -19,7 +19,14 @@ import { apiUserOf } from "../../core/people/api-user.ts";
 import type { Behalf } from "../../core/people/behalf.ts";
 import { groupOf, isRecordId, OWNER, type PersonId } from "../../core/people/person.ts";
 import type { StoreReader } from "../../core/store/store.ts";
-import { type Directory, type DirectoryReader, directoryOf, type PeopleNow } from "../people/directory.ts";
+import {
+  type Directory,
+  type DirectoryReader,
+  directoryOf,
+  type Identity,
+  NO_IDENTITY,
+  type PeopleNow,
+} from "../people/directory.ts";
 import { personOfNew } from "../people/on-behalf.ts";
 
 export type PersonReader = Pick<StoreReader, "agent" | "agentByKey" | "job">;
@@ -61,19 +68,22 @@ interface NewAgent {
 
 export function peopleOf(
   store: PeopleReader,
-  settings: PeopleSettings = {},
+  settings: Identity = NO_IDENTITY,
   directory: Directory = directoryOf({ store, clock: { now: () => 0 } }, settings),
 ): People {
-  const routeOf = (agent: AgentRecord): DeliveryContext | undefined =>
-    isMainConversation(agent, settings) ? routeOfAgent(agent, OWNER, settings) : whereItSpeaks(agent);
+  const routeOf = (agent: AgentRecord): DeliveryContext | undefined => {
+    const { identity } = settings.current;
+    return isMainConversation(agent, identity) ? routeOfAgent(agent, OWNER, identity) : whereItSpeaks(agent);
+  };
   const routeTo = async (person: string): Promise<DeliveryContext | undefined> => {
     if (isConversation(person)) {
       const conversation = await store.agentByKey(person as SessionKey);
       return conversation && routeOf(conversation);
     }
     const now = await directory.recent();
-    const agent = await foregroundOf(store, settings, now, person as PersonId);
-    const route = agent && routeOfAgent(agent, person, settings, now);
+    const { identity } = settings.current;
+    const agent = await foregroundOf(store, identity, now, person as PersonId);
+    const route = agent && routeOfAgent(agent, person, identity, now);
     if (route) return route;
     if (person === OWNER) return (await store.fact(OWNER_READS)) === undefined ? undefined : OWNER_MAILBOX;
     // Users of the API and of applications have a mailbox from the start.
@@ -83,9 +93,12 @@ export function peopleOf(
   };
   return {
     directory,
-    personOf: async (agent) => agent.person ?? ((await personOf(store, settings, agent)) as PersonId | undefined),
-    personOfNew: async (agent, behalf) => personOfNewAgent(store, settings, await directory.recent(), agent, behalf),
-    foregroundOf: async (person) => foregroundOf(store, settings, await directory.recent(), person as PersonId),
+    personOf: async (agent) =>
+      agent.person ?? ((await personOf(store, settings.current.identity, agent)) as PersonId | undefined),
+    personOfNew: async (agent, behalf) =>
+      personOfNewAgent(store, settings.current.identity, await directory.recent(), agent, behalf),
+    foregroundOf: async (person) =>
+      foregroundOf(store, settings.current.identity, await directory.recent(), person as PersonId),
     routeTo,
     addressOf: async (person) => (await routeTo(person)) ?? personAddress(person),
     routeOf,
@@ -93,9 +106,9 @@ export function peopleOf(
       const agent = await store.agentByKey(key);
       const route = agent && routeOf(agent);
       if (route) return route;
-      return keysOfPerson(OWNER, settings).includes(key) ? this.addressOf(OWNER) : personAddress(key);
+      return keysOfPerson(OWNER, settings.current.identity).includes(key) ? this.addressOf(OWNER) : personAddress(key);
     },
-    setsRoute: (agent, writer, origin) => setsRoute(agent, writer, origin, settings),
+    setsRoute: (agent, writer, origin) => setsRoute(agent, writer, origin, settings.current.identity),
   };
 }
 

@@ -1,10 +1,11 @@
 /** A run in memory: which reason ends it, what a step resets, whose limits it has, and how long an ending is waited for. No engine. */
+
 import { describe, expect, it, test } from "vitest";
 import { virtualClock } from "../../../test/kit/clock.ts";
+import { testSettings } from "../../../test/kit/settings.ts";
 import type { AgentId, RunId, SessionId } from "../../core/ids.ts";
 import type { CallRecord } from "../../core/run/run.ts";
 import { graceAfter, LiveRun, runTimeOf } from "./live-run.ts";
-import { DEFAULT_RUN_SETTINGS } from "./run-ports.ts";
 
 const call = (callId: string, state: CallRecord["state"]): CallRecord => ({
   ...{ callId, name: "t", arguments: {}, replay: "safe", state },
@@ -16,6 +17,7 @@ const live = (more: object = {}) =>
       ...{ id: "r" as RunId, agentId: "a" as AgentId, sessionId: "s" as SessionId, startedAt: 5, step: 3, attempt: 2 },
       body: { ...body, ...more },
     },
+    testSettings().current,
     { timeoutMs: 1, maxIterations: 1 },
   );
 
@@ -87,23 +89,20 @@ it("names its step in the condition of a commit, and the abort mark only if the 
 });
 
 describe("the time and turns of a run", () => {
-  const settings = { timeoutMs: 600, maxIterations: 50 } as never;
-  test.each([
-    ["of the node", undefined, undefined, { timeoutMs: 600, maxIterations: 50 }],
-    ["of the profile", { timeoutMs: 7, maxIterations: 8 }, undefined, { timeoutMs: 7, maxIterations: 8 }],
-    ["of the profile in part", { maxIterations: 8 }, undefined, { timeoutMs: 600, maxIterations: 8 }],
-    ["of the message", { timeoutMs: 7 }, { timeoutSeconds: 2 }, { timeoutMs: 2_000, maxIterations: 50 }],
-    ["of the message, none at all", { timeoutMs: 7 }, { timeoutSeconds: 0 }, { timeoutMs: 0, maxIterations: 50 }],
-  ])("are those %s", (_name, own, overrides, wanted) => {
-    expect(runTimeOf({ settings, limits: () => own }, {} as never, overrides)).toEqual(wanted);
-    if (!own) expect(runTimeOf({ settings }, {} as never, overrides)).toEqual(wanted);
+  const general = { timeoutSeconds: 600, maxIterations: 50 };
+  test.each<[string, object | undefined, object | undefined, object]>([
+    ["of the configuration", undefined, undefined, { timeoutMs: 600_000, maxIterations: 50 }],
+    ["of the profile", { timeoutSeconds: 7, maxIterations: 8 }, undefined, { timeoutMs: 7_000, maxIterations: 8 }],
+    ["of the profile in part", { maxIterations: 8 }, undefined, { timeoutMs: 600_000, maxIterations: 8 }],
+    ["of the message", { timeoutSeconds: 7 }, { timeoutSeconds: 2 }, { timeoutMs: 2_000, maxIterations: 50 }],
+    ["of the message, none at all", { timeoutSeconds: 7 }, { timeoutSeconds: 0 }, { timeoutMs: 0, maxIterations: 50 }],
+  ])("are those %s", (_name, limits, overrides, wanted) => {
+    const { current } = testSettings({ runs: general, profiles: { main: { limits } } });
+    expect(runTimeOf(current, { profile: "main" }, overrides)).toEqual(wanted);
   });
   test("are ten minutes and 500 turns where nothing is set", () => {
-    expect(runTimeOf({ settings: DEFAULT_RUN_SETTINGS }, {} as never)).toEqual({
-      timeoutMs: 600_000,
-      maxIterations: 500,
-    });
-    expect(DEFAULT_RUN_SETTINGS).toMatchObject({ abortGraceMs: 5_000, enforceFinalTag: false });
+    const time = runTimeOf(testSettings().current, { profile: "main" });
+    expect(time).toEqual({ timeoutMs: 600_000, maxIterations: 500 });
   });
 });
 

@@ -1,11 +1,12 @@
-/** What runs need: the ports, the settings of the node, and the hooks of other parts of the engine. */
+/** What runs need: the ports, the settings in force, and the hooks of other parts of the engine. */
+import type { Settings } from "../../config/settings.ts";
 import type { AgentRecord } from "../../core/agent/agent.ts";
 import type { StatePatch } from "../../core/agent/patch-state.ts";
-import type { SendPolicy } from "../../core/agent/send-policy.ts";
 import type { SkillsSnapshot } from "../../core/agent/skills-snapshot.ts";
 import type { AgentState } from "../../core/agent/state.ts";
 import type { SystemPromptReport } from "../../core/agent/system-prompt-report.ts";
 import type { Budgets } from "../../core/budget/budget.ts";
+import type { Current } from "../../core/current.ts";
 import type { NewDelivery, Payload } from "../../core/delivery/delivery.ts";
 import type { ContextLimits } from "../../core/history/compaction-settings.ts";
 import type { AgentId } from "../../core/ids.ts";
@@ -18,34 +19,11 @@ import type { Watchdog } from "../../core/ports/watchdog.ts";
 import type { RunResult } from "../../core/run/run.ts";
 import type { WatchdogNotes } from "../../core/run/trial.ts";
 import type { Op, OpResult, Posted, Settlement } from "../../core/store/change.ts";
-import type { TextLimits } from "../../core/text-limits.ts";
 import type { ApprovalPort } from "../approvals/approval-port.ts";
 import type { Directory } from "../people/directory.ts";
 import type { LiveRun } from "./live-run.ts";
 import type { People } from "./people.ts";
 import type { RunEvents } from "./run-events.ts";
-
-export interface RunSettings {
-  readonly timeoutMs: number;
-  readonly maxIterations: number;
-  /** How long tools may take to stop after an abort. */
-  readonly abortGraceMs: number;
-  /** `text_end`: each finished block of text is a delivery of its own. `message_end`: the whole text of the last message is one. */
-  readonly blockReplyBreak: "text_end" | "message_end";
-  /** Only what stands between `<final>` and `</final>` is sent. */
-  readonly enforceFinalTag: boolean;
-}
-
-/** The limits of a run that its agent's profile may set. */
-export type RunLimits = Partial<Pick<RunSettings, "timeoutMs" | "maxIterations">>;
-
-export const DEFAULT_RUN_SETTINGS: RunSettings = {
-  timeoutMs: 600_000,
-  maxIterations: 500,
-  abortGraceMs: 5_000,
-  blockReplyBreak: "message_end",
-  enforceFinalTag: false,
-};
 
 /** The answer of a run. */
 export interface Said {
@@ -88,20 +66,21 @@ export interface Settled {
 }
 
 export interface RunPorts extends Ports {
-  readonly settings: RunSettings;
+  /** For what is read at each effect. Everything else a run reads from its own (`LiveRun.settings`). */
+  readonly settings: Current<Settings>;
   readonly events: RunEvents;
   /** Gets what runs do, so that a blocked event loop names its run (M34). Absent: there is no watchdog. */
   readonly watchdog?: Watchdog;
   /** What watchdogs noted about runs that blocked their process (M34). */
   readonly watchdogNotes?: WatchdogNotes;
-  /** How long texts from outside may be. Call it at each use. */
-  textLimits(): TextLimits;
   /** `wishes`: the overrides of the run's message, for this run only. */
-  resolveModel(agent: AgentRecord, wishes?: RunOverrides): ResolvedModel | Promise<ResolvedModel>;
-  /** The limits of this agent's runs, instead of the node's settings. */
-  limits?(agent: AgentRecord): RunLimits | undefined;
-  /** Absent: nothing is limited and nothing is reserved. */
-  readonly budgets?: Budgets;
+  resolveModel(
+    agent: AgentRecord,
+    wishes: RunOverrides | undefined,
+    settings: Settings,
+  ): ResolvedModel | Promise<ResolvedModel>;
+  /** What may be spent now. */
+  budgets(): Budgets;
   /** Further ops for the commit that ends a run: a child's report, the end of a trigger's slot. Called again if an op is outdated. */
   opsOnRunEnd?(
     agent: AgentRecord,
@@ -117,10 +96,6 @@ export interface RunPorts extends Ports {
   stopChildren?(agent: AgentRecord): Promise<{ readonly ops: readonly Op[]; readonly stopped: number }>;
   /** The answer to a person's command about an agent's children, and the ops it needs. */
   aboutChildren?(agent: AgentRecord, command: string): Promise<{ readonly text: string; readonly ops: readonly Op[] }>;
-  /** Whether its profile lets an agent write in its workspace. Absent: it may. */
-  writesWorkspace?(agent: AgentRecord): boolean;
-  /** Whether commands are read from texts of this channel. Absent: of every one. */
-  readsCommands?(channel: string): boolean;
   /** The answer to a person's command in a chat, and what is committed with it. */
   answerCommand?(agent: AgentRecord, message: Message): Promise<AnsweredCommand>;
   /** Changes a run's answer before its deliveries are created; undefined leaves it unchanged. */
@@ -130,8 +105,9 @@ export interface RunPorts extends Ports {
   /** How large an agent's context may be with the model that was chosen, or would be chosen now. Absent: the defaults. */
   contextLimits?(
     agent: AgentRecord,
-    wishes?: RunOverrides,
-    chosen?: ModelChoice,
+    wishes: RunOverrides | undefined,
+    chosen: ModelChoice | undefined,
+    settings: Settings,
   ): ContextLimits | Promise<ContextLimits>;
   /** Puts the files in their places, as a model is shown them. Absent: a model reads only that they exist. */
   showFiles?(agentId: AgentId, messages: readonly ModelMessage[]): Promise<readonly ModelMessage[]>;
@@ -145,8 +121,6 @@ export interface RunPorts extends Ports {
   readonly gate?: Gate;
   /** Questions about calls that need a person's yes. */
   readonly approvals?: ApprovalPort;
-  /** Whether agents may send. An agent's own setting comes first. */
-  readonly sendPolicy?: SendPolicy;
   /** Called with the deliveries a commit has just added, and the store's results for that commit. */
   onDeliveries(deliveries: readonly NewDelivery[], results: readonly (OpResult | undefined)[]): void;
   /** Called after the commit of a tool's step with the ops that the tools added to it. */

@@ -1,8 +1,10 @@
 /** When a child is archived, and by which settings. */
+
 import { describe, expect, test } from "vitest";
+import { testSettings } from "../../../test/kit/settings.ts";
 import type { SubagentRunRecord } from "../../core/agent/subagent-run.ts";
 import { type Made, NOW, world } from "./agents-by-name.test-kit.ts";
-import { subagentSettings } from "./settings.ts";
+import { allowedAgents, childModel, childThinking, profileNamed, profileNames } from "./settings.ts";
 import { startSweep } from "./sweep.ts";
 
 describe("archiving children", () => {
@@ -23,8 +25,9 @@ describe("archiving children", () => {
       return () => {};
     };
     const clock = { now: () => NOW, after };
-    const ports = { store: made.store, clock, ids: { change: () => "c" }, log: { warn: () => {} } } as never;
-    startSweep(ports, { archiveAfterMinutes: minutes }, { shared: false, emit: () => {} });
+    const settings = testSettings({ subagents: { archiveAfterMinutes: minutes } });
+    const ports = { store: made.store, clock, ids: { change: () => "c" }, log: { warn: () => {} }, settings } as never;
+    startSweep(ports, { shared: false, emit: () => {} });
     await new Promise<void>((done) => setImmediate(done));
     return { next, ops: made.committed.flat() };
   };
@@ -75,36 +78,20 @@ describe("archiving children", () => {
 });
 
 describe("the settings of children", () => {
-  const config = {
-    subagents: {
-      maxDepth: 3,
-      maxChildren: 7,
-      archiveAfterMinutes: 9,
-      allowAgents: ["all"],
-      model: { primary: "p/m" },
-      thinking: "low",
-    },
-    profiles: { Work: { subagents: { allowAgents: ["main"], model: "w/m", thinking: "high" } }, home: {} },
-    session: { mainKey: "mine" },
-  };
-  const settings = subagentSettings(config as never);
+  const { current } = testSettings({
+    subagents: { allowAgents: ["all"], model: { primary: "p/m" }, thinking: "low" },
+    profiles: { Work: { subagents: { allowAgents: [" main "], model: "w/m", thinking: "high" } }, home: {} },
+  });
   test("are those of the profile, else of all", () => {
-    expect([settings.maxDepth, settings.maxChildren, settings.archiveAfterMinutes, settings.mainKey]).toEqual([
-      3,
-      7,
-      9,
-      "mine",
-    ]);
-    expect([settings.allowAgents("work"), settings.allowAgents("home")]).toEqual([["main"], ["all"]]);
-    expect([settings.model("WORK"), settings.model("home")]).toEqual(["w/m", "p/m"]);
-    expect([settings.thinking("work"), settings.thinking("gone")]).toEqual(["high", "low"]);
-    expect([settings.profileNamed("work"), settings.profileNamed("main"), settings.profileNamed("gone")]).toEqual([
-      "Work",
-      "main",
-      undefined,
-    ]);
-    expect(settings.profileNames?.()).toEqual(["main", "Work", "home"]);
-    expect(subagentSettings(config as never, { maxDepth: 1 }).maxDepth).toBe(1);
-    expect(subagentSettings({ ...config, subagents: {} } as never).model("home")).toBeUndefined();
+    expect([allowedAgents(current, "work"), allowedAgents(current, "home")]).toEqual([["main"], ["all"]]);
+    expect([childModel(current, "WORK"), childModel(current, "home")]).toEqual(["w/m", "p/m"]);
+    expect([childThinking(current, "work"), childThinking(current, "gone")]).toEqual(["high", "low"]);
+    expect(["work", "main", "gone"].map((name) => profileNamed(current, name))).toEqual(["Work", "main", undefined]);
+    expect(profileNames(current)).toEqual(["main", "Work", "home"]);
+    expect(childModel(testSettings().current, "home")).toBeUndefined();
+  });
+  test("by default: no children of children, a hundred of a conversation, archived after an hour", () => {
+    const { subagents } = testSettings().current;
+    expect(subagents).toMatchObject({ maxDepth: 1, maxChildren: 100, archiveAfterMinutes: 60, allowAgents: [] });
   });
 });

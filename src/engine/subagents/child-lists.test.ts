@@ -1,7 +1,9 @@
 /** Children as people see and name them, and what a new child inherits: tables. */
+
 import { describe, expect, test } from "vitest";
 import { virtualClock } from "../../../test/kit/clock.ts";
 import { seededIds } from "../../../test/kit/ids.ts";
+import { type SettingsPart, testSettings } from "../../../test/kit/settings.ts";
 import type { AgentRecord } from "../../core/agent/agent.ts";
 import type { SubagentRunRecord } from "../../core/agent/subagent-run.ts";
 import type { AgentId } from "../../core/ids.ts";
@@ -11,7 +13,6 @@ import { describeSubagentRuns, nameOf, stateOf } from "./describe.ts";
 import { findSubagentRun } from "./find.ts";
 import { lastReply } from "./last-reply.ts";
 import { LiveTree } from "./live-tree.ts";
-import { DEFAULT_SUBAGENT_SETTINGS } from "./settings.ts";
 import { type SpawnRequest, spawnSubagent } from "./spawn.ts";
 
 const record = (more: Partial<SubagentRunRecord> = {}): SubagentRunRecord =>
@@ -129,22 +130,20 @@ describe("what a new child inherits", () => {
       descriptor: { type: "user" },
       state,
     }) as unknown as AgentRecord;
-  const made = async (parent: AgentRecord, more: Partial<SpawnRequest> = {}, settings: object = {}) => {
+  const made = async (parent: AgentRecord, more: Partial<SpawnRequest> = {}, part: SettingsPart = {}) => {
     const ports = {
+      parts: {},
+      settings: testSettings({ subagents: { allowAgents: ["*"] }, profiles: { work: {}, home: {} } }, part),
       store: { openSubagentRuns: async () => 0 },
       ids: seededIds("spawn"),
       clock: virtualClock(),
       tools: { list: () => [{ name: "read" }, { name: "exec" }] },
     };
-    const { ops } = await spawnSubagent(
-      ports as never,
-      { ...DEFAULT_SUBAGENT_SETTINGS, allowAgents: () => ["*"], ...settings },
-      { tool: "t", requester: parent, task: "dig", ...more },
-    );
+    const { ops } = await spawnSubagent(ports as never, { tool: "t", requester: parent, task: "dig", ...more });
     const post = ops.find((op) => op.op === "message.post");
     return post?.op === "message.post" && "create" in post.to ? post.to.create : undefined;
   };
-  test.each<[string, AgentRecord, Partial<SpawnRequest>, object, object]>([
+  test.each<[string, AgentRecord, Partial<SpawnRequest>, SettingsPart, object]>([
     [
       "its profile, and no list of tools",
       requester(),
@@ -191,8 +190,8 @@ describe("what a new child inherits", () => {
       "where commands run, without why they do not",
       requester(),
       {},
-      { execOf: () => ({ host: "sandbox", refused: "no" }) },
-      { inheritedExec: { host: "sandbox" } },
+      { profiles: { main: { exec: { host: "node" } } } },
+      { inheritedExec: { host: "node" } },
     ],
   ])("%s", async (_title, parent, more, settings, state) => {
     expect((await made(parent, more, settings))?.state).toMatchObject(JSON.parse(JSON.stringify(state)) as object);

@@ -1,5 +1,7 @@
 /** Who gets a report of a child, and what it says: tables over a store made of records. */
+
 import { describe, expect, test } from "vitest";
+import { testSettings } from "../../../test/kit/settings.ts";
 import type { AgentRecord } from "../../core/agent/agent.ts";
 import type { SubagentRunRecord } from "../../core/agent/subagent-run.ts";
 import type { RunId } from "../../core/ids.ts";
@@ -7,7 +9,7 @@ import type { Message } from "../../core/message/message.ts";
 import type { RunResult } from "../../core/run/run.ts";
 import type { LiveRun } from "../runtime/live-run.ts";
 import { type Made, NOW, world } from "./agents-by-name.test-kit.ts";
-import { endOfRun, endWithoutRun, type ReportSettings } from "./report.ts";
+import { endOfRun, endWithoutRun } from "./report.ts";
 
 describe("the report of a child", () => {
   const record = (more: Partial<SubagentRunRecord> = {}): SubagentRunRecord =>
@@ -23,7 +25,8 @@ describe("the report of a child", () => {
       ...{ requesterDisplayKey: "mum", cleanup: "keep", createdAt: 1, startedAt: 1, ...more },
     }) as SubagentRunRecord;
   const written: [string, string][] = [];
-  const ports = (made: ReturnType<typeof world>, write?: () => Promise<string>) => ({
+  const ports = (made: ReturnType<typeof world>, write?: () => Promise<string>, archiveAfterMinutes = 60) => ({
+    settings: testSettings({ subagents: { archiveAfterMinutes } }),
     store: made.store,
     clock: { now: () => NOW } as never,
     log: { warn: () => {} } as never,
@@ -46,17 +49,16 @@ describe("the report of a child", () => {
     kid: { parent: "mum" },
     ...more,
   });
-  const settings: ReportSettings = { archiveAfterMinutes: 60 };
   const end = async (
     result: Partial<RunResult>,
     of: SubagentRunRecord = record(),
     agents = family(),
-    more: { settings?: ReportSettings; write?: () => Promise<string>; runs?: Partial<SubagentRunRecord>[] } = {},
+    more: { minutes?: number; write?: () => Promise<string>; runs?: Partial<SubagentRunRecord>[] } = {},
   ) => {
     const made = world(agents, [of, ...(more.runs ?? [])]);
     const run = { id: "run" as RunId, startedAt: NOW - 90_000, body: { person: "p" } } as unknown as LiveRun;
     const given = { outcome: "ok", payloads: [{ text: "found it" }], meta: {}, ...result } as unknown as RunResult;
-    const ops = await endOfRun(ports(made, more.write), more.settings ?? settings, made.record("kid"), run, given);
+    const ops = await endOfRun(ports(made, more.write, more.minutes), made.record("kid"), run, given);
     const post = ops.find((op) => op.op === "message.post");
     const put = ops.find((op) => op.op === "subagent.put");
     return {
@@ -185,7 +187,7 @@ describe("the report of a child", () => {
     ["kept for ever, with a time it had", { archiveAtMs: 7 }, 0, 7, NOW],
     ["deleted at once", { cleanup: "delete" }, 60, NOW, undefined],
   ])("a child is %s", async (_title, more, minutes, archiveAtMs, completed) => {
-    const { put } = await end({}, record(more), family(), { settings: { archiveAfterMinutes: minutes } });
+    const { put } = await end({}, record(more), family(), { minutes });
     expect([put?.record.archiveAtMs, put?.record.cleanupCompletedAt]).toEqual([archiveAtMs, completed]);
   });
 
@@ -273,10 +275,10 @@ describe("the report of a child", () => {
   test("of a child that never began says why, once per promised run", async () => {
     const made = world(family(), [record(), record({ runId: "done", endedAt: 5 })]);
     const messages = [{ asRun: "run" }, { asRun: "done" }, {}, { asRun: "none" }] as unknown as Message[];
-    const ops = await endWithoutRun(ports(made), settings, made.record("kid"), messages, "dropped by olga");
+    const ops = await endWithoutRun(ports(made), made.record("kid"), messages, "dropped by olga");
     expect(ops.map(({ op }) => op)).toEqual(["message.post", "subagent.put"]);
     expect(JSON.stringify(ops)).toContain("it never began: dropped by olga");
     expect(ops[1]).toMatchObject({ record: { outcome: { status: "error", error: "dropped by olga" }, startedAt: 1 } });
-    expect(await endWithoutRun(ports(made), settings, made.record("mum"), messages, "x")).toEqual([]);
+    expect(await endWithoutRun(ports(made), made.record("mum"), messages, "x")).toEqual([]);
   });
 });

@@ -1,8 +1,10 @@
 /** Children whose run brings no more result, archiving in portions, and a history as text: on a store made of records. */
+
 import { describe, expect, it } from "vitest";
 import { virtualClock } from "../../../test/kit/clock.ts";
 import { seededIds } from "../../../test/kit/ids.ts";
 import { type LogLine, recordingLog } from "../../../test/kit/log.ts";
+import { testSettings } from "../../../test/kit/settings.ts";
 import type { SubagentRunRecord } from "../../core/agent/subagent-run.ts";
 import type { AgentId } from "../../core/ids.ts";
 import type { Change } from "../../core/store/change.ts";
@@ -61,7 +63,15 @@ function world({ records, runs = {}, agents = {}, refuses = false }: World) {
     },
   };
   const people = { personOf: async () => "ann", foregroundOf: async () => undefined, routeOf: () => undefined };
-  const ports = { clock, store, people, ids: seededIds("lost"), log: recordingLog(lines), files: {} };
+  const ports = {
+    settings: testSettings(),
+    clock,
+    store,
+    people,
+    ids: seededIds("lost"),
+    log: recordingLog(lines),
+    files: {},
+  };
   const emitted: unknown[] = [];
   const committed: unknown[] = [];
   const host = {
@@ -76,7 +86,6 @@ function world({ records, runs = {}, agents = {}, refuses = false }: World) {
       .flatMap((op) => (op.op === "subagent.put" ? [op.record.runId] : []));
   return { ports: ports as never, host: host as never, clock, commits, emitted, committed, reported, limits, lines };
 }
-const settings = { archiveAfterMinutes: 60 };
 const resting = { id: "c", waiting: 0 };
 
 describe("at the start", () => {
@@ -95,7 +104,7 @@ describe("at the start", () => {
       runs: run ? { r1: run as never } : {},
       agents: child ? { "child of r1": child } : {},
     });
-    initSubagentRegistry(ports, settings, host).stop();
+    initSubagentRegistry(ports, host).stop();
     await turn();
     expect(reported()).toEqual(isLost ? ["r1"] : []);
     expect([emitted.length, committed.length]).toEqual(isLost ? [1, 1] : [0, 0]);
@@ -105,14 +114,14 @@ describe("at the start", () => {
     const { ports, host, reported } = world({
       records: [record("r1", { childAgentId: undefined }), record("r2", { endedAt: 5 })],
     });
-    initSubagentRegistry(ports, settings, host).stop();
+    initSubagentRegistry(ports, host).stop();
     await turn();
     expect(reported()).toEqual(["r1"]);
   });
 
   it("a report that the store refuses, because the child was quicker, wakes no one", async () => {
     const { ports, host, emitted, committed } = world({ records: [record("r1")], refuses: true });
-    initSubagentRegistry(ports, settings, host).stop();
+    initSubagentRegistry(ports, host).stop();
     await turn();
     expect([emitted, committed]).toEqual([[], []]);
   });
@@ -123,7 +132,7 @@ describe("a child that cannot be restored", () => {
     const { ports, host, reported, commits } = world({
       records: [record("r1"), record("r2"), record("r3", { childAgentId: "child of r2", endedAt: 5 })],
     });
-    await reportGivenUp(ports, settings, { agentId: "child of r2" as AgentId, reason: "its file is broken" }, host);
+    await reportGivenUp(ports, { agentId: "child of r2" as AgentId, reason: "its file is broken" }, host);
     expect(reported()).toEqual(["r2"]);
     const [post] = commits[0]?.ops ?? [];
     const body = post?.op === "message.post" && post.message.body.kind === "report" ? post.message.body : undefined;
@@ -147,14 +156,14 @@ describe("archiving", () => {
     [201, [100, 100, 100, 1]],
   ])("of %i children reads a hundred at a time", async (count, expected) => {
     const { ports, host, limits, commits, clock } = world({ records: due(count) });
-    initSubagentRegistry(ports, settings, host);
+    initSubagentRegistry(ports, host);
     await turn();
     expect([limits, commits.length, clock.timers]).toEqual([expected, count, 0]);
   });
 
   it("ends when the store refuses all of a portion, and is due again in a second", async () => {
     const { ports, host, clock, limits } = world({ records: due(100), refuses: true });
-    const sweep = initSubagentRegistry(ports, settings, host);
+    const sweep = initSubagentRegistry(ports, host);
     await clock.advance(999, turn);
     expect(limits).toEqual([100, 1]);
     await clock.advance(1, turn);
@@ -169,7 +178,7 @@ describe("archiving", () => {
     let fails = true;
     store.subagentRuns = (asked: { dueBy?: number }) =>
       fails && asked.dueBy !== undefined ? Promise.reject(new Error("no store")) : read(asked);
-    const sweep = initSubagentRegistry(ports, settings, host);
+    const sweep = initSubagentRegistry(ports, host);
     await turn();
     fails = false;
     expect(lines.map(({ message }) => message)).toEqual(["children could not be archived; tried again later"]);

@@ -23,7 +23,11 @@ const record = (runId: string, more: Partial<SubagentRunRecord> = {}): SubagentR
 async function open(...records: readonly SubagentRunRecord[]) {
   const engine = await TestEngine.open();
   await engine.tell("hello");
-  const ports = { ...engine.ports({ alive: true, name: "registry" }), people: engine.system.people };
+  const ports = {
+    ...engine.ports({ alive: true, name: "registry" }),
+    people: engine.system.people,
+    settings: engine.settings,
+  };
   await ports.store.commit({
     id: ports.ids.change(),
     site: "test",
@@ -63,15 +67,11 @@ describe("the registry of children", () => {
     );
     const woken: unknown[] = [];
     for (let times = 0; times < 2; times++) {
-      const sweep = initSubagentRegistry(
-        ports,
-        { archiveAfterMinutes: 60 },
-        {
-          emit: (event) => void (event.type === "posted" ? woken.push(event) : undefined),
-          shared: false,
-          committed: () => {},
-        },
-      );
+      const sweep = initSubagentRegistry(ports, {
+        emit: (event) => void (event.type === "posted" ? woken.push(event) : undefined),
+        shared: false,
+        committed: () => {},
+      });
       await engine.settle();
       await engine.advance(31_000);
       sweep.stop();

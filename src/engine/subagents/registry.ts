@@ -12,7 +12,7 @@ import type { StoreReader } from "../../core/store/store.ts";
 import { type CommitPorts, submit } from "../commit/submit.ts";
 import type { DueSweep } from "../due-sweep.ts";
 import { type Emit, emitPosted } from "../engine-event.ts";
-import { type ReportPorts, type ReportSettings, runSubagentAnnounceFlow, type SubagentEnd } from "./report.ts";
+import { type ReportPorts, runSubagentAnnounceFlow, type SubagentEnd } from "./report.ts";
 import { startSweep } from "./sweep.ts";
 
 /** The record of a new spawn, as an op for the commit that creates the child. */
@@ -50,17 +50,17 @@ export interface RegistryHost {
  * Starts the registry: reports children whose work ended without a report (their run was lost with the database), and starts
  * the timer that archives children.
  */
-export function initSubagentRegistry(ports: RegistryPorts, settings: ReportSettings, host: RegistryHost): DueSweep {
-  reportLost(ports, settings, host).catch((error) =>
+export function initSubagentRegistry(ports: RegistryPorts, host: RegistryHost): DueSweep {
+  reportLost(ports, host).catch((error) =>
     ports.log.warn("lost children will be reported at the next start", { error: errorText(error) }),
   );
-  return startSweep(ports, settings, host);
+  return startSweep(ports, host);
 }
 
-async function reportLost(ports: RegistryPorts, settings: ReportSettings, host: RegistryHost): Promise<void> {
+async function reportLost(ports: RegistryPorts, host: RegistryHost): Promise<void> {
   const { store } = ports;
   for (const { runId } of await store.subagentRuns({ open: true })) {
-    if (await isOver(store, runId)) await reportNow(ports, settings, runId, LOST, host);
+    if (await isOver(store, runId)) await reportNow(ports, runId, LOST, host);
   }
 }
 
@@ -69,20 +69,18 @@ const LOST: SubagentEnd = { outcome: { status: "unknown" }, reason: "it was lost
 /** Reports a child whose agent cannot be restored. */
 export async function reportGivenUp(
   ports: RegistryPorts,
-  settings: ReportSettings,
   { agentId, reason }: { readonly agentId: AgentId; readonly reason: string },
   host: RegistryHost,
 ): Promise<void> {
   const end: SubagentEnd = { outcome: { status: "error", error: reason }, reason: "its agent cannot be restored" };
   for (const { runId, childAgentId } of await ports.store.subagentRuns({ open: true })) {
-    if (childAgentId === agentId) await reportNow(ports, settings, runId, end, host);
+    if (childAgentId === agentId) await reportNow(ports, runId, end, host);
   }
 }
 
 /** Ends a record in a separate commit. The store refuses if the child's own end came first. */
 async function reportNow(
   ports: RegistryPorts,
-  settings: ReportSettings,
   runId: string,
   end: SubagentEnd,
   { emit, committed }: RegistryHost,
@@ -91,7 +89,7 @@ async function reportNow(
   // Read again: a run that ended normally has ended its record in the same commit.
   const record = await store.subagentRun(runId);
   if (record?.endedAt !== undefined || !record) return;
-  const ops = await runSubagentAnnounceFlow(ports, settings, record, undefined, end);
+  const ops = await runSubagentAnnounceFlow(ports, record, undefined, end);
   const done = await submit(ports, "subagent.lost", ops);
   if (!done.ok) return;
   emitPosted(emit, done.results);

@@ -2,8 +2,10 @@
  * Ends the record of a spawn: its outcome and its one report, as ops for the commit that ends the child's work. The op is
  * refused if the record has ended already, so a child never reports twice (L6, M19).
  */
+import type { Settings } from "../../config/settings.ts";
 import type { AgentRecord } from "../../core/agent/agent.ts";
 import type { SubagentRunOutcome, SubagentRunRecord } from "../../core/agent/subagent-run.ts";
+import type { Current } from "../../core/current.ts";
 import type { Usage } from "../../core/history/entry.ts";
 import type { AgentId, RunId, SessionId } from "../../core/ids.ts";
 import type { Message } from "../../core/message/message.ts";
@@ -17,11 +19,9 @@ import { type ReportPeople, reportTarget } from "./report-target.ts";
 import { ANNOUNCE_SKIP, buildStatsLine, buildTriggerMessage, subagentFailureText } from "./report-text.ts";
 import { stopOf } from "./tree.ts";
 
-export type ReportPorts = Pick<Ports, "store" | "clock" | "files" | "log"> & { readonly people: ReportPeople };
-
-export interface ReportSettings {
-  /** Minutes of rest after which a child is archived; 0: never. */
-  readonly archiveAfterMinutes: number;
+export interface ReportPorts extends Pick<Ports, "store" | "clock" | "files" | "log"> {
+  readonly settings: Current<Pick<Settings, "subagents">>;
+  readonly people: ReportPeople;
   /** The path of a child's history, for the line of stats. */
   readonly transcriptOf?: (agentId: AgentId) => string;
 }
@@ -45,7 +45,6 @@ const MAX_FINDINGS = 8_000;
 /** Ops for the commit that ends a run of a child. Empty if no spawn waits for the run. */
 export async function endOfRun(
   ports: ReportPorts,
-  settings: ReportSettings,
   agent: AgentRecord,
   run: LiveRun,
   result: RunResult,
@@ -63,10 +62,10 @@ export async function endOfRun(
   };
   if (result.outcome === "ok") {
     const reply = result.payloads[0]?.text;
-    return runSubagentAnnounceFlow(ports, settings, record, agent, { ...about, outcome: { status: "ok" }, reply });
+    return runSubagentAnnounceFlow(ports, record, agent, { ...about, outcome: { status: "ok" }, reply });
   }
   const reply = await lastReply(ports.store, agent.id);
-  return runSubagentAnnounceFlow(ports, settings, record, agent, {
+  return runSubagentAnnounceFlow(ports, record, agent, {
     ...about,
     ...(await failed(ports, agent, result)),
     reply,
@@ -99,7 +98,6 @@ async function failed(
 /** Ops for the commit that ends a child's first message without a run: aborted in the queue, discarded, stopped. */
 export async function endWithoutRun(
   ports: ReportPorts,
-  settings: ReportSettings,
   agent: AgentRecord,
   messages: readonly Message[],
   reason: string,
@@ -110,7 +108,7 @@ export async function endWithoutRun(
     const record = asRun && (await ports.store.subagentRun(asRun));
     if (!record || record.endedAt !== undefined) continue;
     const end: SubagentEnd = { outcome: { status: "error", error: reason }, reason: `it never began: ${reason}` };
-    ops.push(...(await runSubagentAnnounceFlow(ports, settings, record, agent, end)));
+    ops.push(...(await runSubagentAnnounceFlow(ports, record, agent, end)));
   }
   return ops;
 }
@@ -118,7 +116,6 @@ export async function endWithoutRun(
 /** The report and the ended record, as ops for one commit. Clawdbot's flow. */
 export async function runSubagentAnnounceFlow(
   ports: ReportPorts,
-  settings: ReportSettings,
   record: SubagentRunRecord,
   child: Pick<AgentRecord, "id" | "descriptor"> | undefined,
   end: SubagentEnd,
@@ -134,7 +131,7 @@ export async function runSubagentAnnounceFlow(
     cleanupHandled: true,
     // A child with `cleanup: delete` is complete when it is removed, and its record with it.
     cleanupCompletedAt: record.cleanup === "keep" ? at : record.cleanupCompletedAt,
-    archiveAtMs: archiveAt(record, settings, at) ?? record.archiveAtMs,
+    archiveAtMs: archiveAt(record, ports.settings.current.subagents, at) ?? record.archiveAtMs,
     ...("dropped" in target ? { reportDropped: target.dropped } : { reportedTo: target.agentId }),
   };
   const put: Op = { op: "subagent.put", record: ended, expect: "open" };
@@ -142,7 +139,7 @@ export async function runSubagentAnnounceFlow(
     ports.log.warn("a report has no recipient", { run: record.runId, because: target.dropped });
     return [put];
   }
-  const text = await reportOf(ports, settings, record, child, { ...end, endedAt: at });
+  const text = await reportOf(ports, record, child, { ...end, endedAt: at });
   const body = {
     kind: "report",
     text,
@@ -161,7 +158,7 @@ const isSkipped = (reply: string): boolean => reply.trim() === ANNOUNCE_SKIP || 
 /** When the record is due: at once with `cleanup: delete`, otherwise after the rest. Undefined: never. */
 function archiveAt(
   { cleanup }: SubagentRunRecord,
-  { archiveAfterMinutes }: ReportSettings,
+  { archiveAfterMinutes }: Settings["subagents"],
   at: number,
 ): number | undefined {
   if (cleanup === "delete") return at;
@@ -170,7 +167,6 @@ function archiveAt(
 
 async function reportOf(
   ports: ReportPorts,
-  { transcriptOf }: ReportSettings,
   record: SubagentRunRecord,
   child: Pick<AgentRecord, "id" | "descriptor"> | undefined,
   end: SubagentEnd & { readonly endedAt: number },
@@ -183,7 +179,7 @@ async function reportOf(
     usage,
     sessionKey: record.childSessionKey,
     sessionId,
-    transcript: transcriptOf?.(id),
+    transcript: ports.transcriptOf?.(id),
   });
   return buildTriggerMessage({
     label: record.label,

@@ -50,7 +50,7 @@ describe("a child that ends", () => {
           return { call: [{ name: "sessions_spawn", with: { task: "task deep" } }] };
         },
       },
-      { system: { subagents: { maxDepth: 2 } } },
+      { settings: { subagents: { maxDepth: 2 } } },
     );
     await engine.tell("spawn dig");
     const [child] = await childrenOf(engine);
@@ -124,7 +124,7 @@ describe("a child that ends", () => {
       dedupe: "message-id",
       byChannel: {},
     } as const;
-    const engine = await openFamily({ child: () => ready.promise }, { system: { queue } });
+    const engine = await openFamily({ child: () => ready.promise }, { settings: { queue } });
     const script = engine.script;
     engine.script = (call) => (lastText(call.request) === "work" ? busy.promise : script(call));
     for (const what of ["a", "b", "c"]) await engine.tell(`spawn ${what}`).then(() => engine.advance(500));
@@ -152,7 +152,7 @@ describe("a child that ends", () => {
       dedupe: "message-id",
       byChannel: {},
     } as const;
-    const engine = await openFamily({ child: () => ready.promise }, { system: { queue } });
+    const engine = await openFamily({ child: () => ready.promise }, { settings: { queue } });
     const script = engine.script;
     engine.script = (call) => (lastText(call.request) === "work" ? busy.promise : script(call));
     await engine.tell("spawn a");
@@ -220,7 +220,7 @@ describe("a child that does not finish", () => {
   it("because its run was aborted while it waited for a lane, reports that", async () => {
     const engine = await openFamily(
       { child: (call, task) => (task === "a" ? stall(call, new Promise(() => {})) : "done") },
-      { system: { lanes: { main: 8, subagent: 1, cron: 1, nested: 1 } } },
+      { settings: { lanes: { main: 8, subagent: 1, cron: 1, nested: 1 } } },
     );
     await engine.tell("spawn a");
     await engine.tell("spawn b");
@@ -256,7 +256,7 @@ describe("a child that does not finish", () => {
     engine.onCommit = state === "waiting" ? dieAt("take", "before", 2) : () => "go";
     await engine.tell("spawn dig");
     await engine.advance(10);
-    await engine.restart({ restore: "discard" });
+    await engine.restart({ settings: { runs: { restore: "discard" } } });
     expect(await failing(engine)).toContain(
       state === "waiting" ? "it never began: restore: discard" : "unfinished work is not taken up again",
     );

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { START, virtualClock } from "../../../test/kit/clock.ts";
 import { seededIds } from "../../../test/kit/ids.ts";
+import { type SettingsPart, testSettings } from "../../../test/kit/settings.ts";
 import { openMemoryStore } from "../../adapters/store/sqlite/open-store.ts";
 import type { AgentRecord } from "../../core/agent/agent.ts";
 import type { AgentId } from "../../core/ids.ts";
@@ -8,7 +9,7 @@ import type { Tool } from "../../core/ports/tool.ts";
 import type { Store } from "../../core/store/store.ts";
 import { childrenOf, openFamily, records } from "./family.test-kit.ts";
 import { permissionsOf } from "./permissions.ts";
-import { DEFAULT_SUBAGENT_SETTINGS, type SubagentSettings } from "./settings.ts";
+import type { SubagentParts } from "./settings.ts";
 import { type SpawnRequest, spawnSubagent } from "./spawn.ts";
 
 const requester = (more: Partial<AgentRecord> = {}): AgentRecord =>
@@ -25,7 +26,13 @@ const childRequester = requester({
   descriptor: { type: "subagent", id: "x", parentAgentId: "p", name: "x" },
 });
 
-function ports(open = 0): Parameters<typeof spawnSubagent>[0] {
+interface Given {
+  readonly settings?: SettingsPart;
+  readonly parts?: SubagentParts;
+  readonly open?: number;
+}
+
+function ports({ settings: part, parts = {}, open = 0 }: Given = {}): Parameters<typeof spawnSubagent>[0] {
   const store: Store = openMemoryStore();
   return {
     store: {
@@ -36,15 +43,13 @@ function ports(open = 0): Parameters<typeof spawnSubagent>[0] {
     ids: seededIds("spawn"),
     clock: virtualClock(),
     tools: { list: () => [{ name: "read" } as Tool], find: () => undefined },
+    settings: testSettings({ profiles: { coder: {} } }, part),
+    parts,
   };
 }
 
-const spawn = (request: Partial<SpawnRequest>, settings: Partial<SubagentSettings> = {}, open = 0) =>
-  spawnSubagent(
-    ports(open),
-    { ...DEFAULT_SUBAGENT_SETTINGS, ...settings },
-    { tool: "sessions_spawn", requester: requester(), task: "dig", ...request },
-  );
+const spawn = (request: Partial<SpawnRequest>, given?: Given) =>
+  spawnSubagent(ports(given), { tool: "sessions_spawn", requester: requester(), task: "dig", ...request });
 
 const KEY = /^agent:(?:main|coder):subagent:[0-9a-f-]{36}$/u;
 const accepted = (more: object = {}) => ({
@@ -53,11 +58,12 @@ const accepted = (more: object = {}) => ({
   runId: expect.any(String),
   ...more,
 });
-const allow = (...names: string[]): Partial<SubagentSettings> => ({ allowAgents: () => names });
-const bad = (text: string): Partial<SubagentSettings> => ({ checkModel: () => text });
+const within = (subagents: SettingsPart["subagents"]): Given => ({ settings: { subagents } });
+const allow = (...allowAgents: string[]): Given => within({ allowAgents });
+const bad = (text: string): Given => ({ parts: { checkModel: () => text } });
 
 describe("sessions_spawn", () => {
-  it.each<[string, Partial<SpawnRequest>, Partial<SubagentSettings>, object]>([
+  it.each<[string, Partial<SpawnRequest>, Given, object]>([
     ["accepts by default", {}, {}, accepted()],
     [
       "refuses a requester that is a child",
@@ -71,7 +77,7 @@ describe("sessions_spawn", () => {
       bad("invalid model"),
       { status: "forbidden", error: "sessions_spawn is not allowed from sub-agent sessions" },
     ],
-    ["accepts a child if the depth allows it", { requester: childRequester }, { maxDepth: 2 }, accepted()],
+    ["accepts a child if the depth allows it", { requester: childRequester }, within({ maxDepth: 2 }), accepted()],
     [
       "refuses another profile",
       { agentId: "Coder" },
@@ -90,11 +96,11 @@ describe("sessions_spawn", () => {
     [
       "refuses an unknown profile",
       { agentId: "ghost" },
-      { ...allow("*"), profileNamed: () => undefined },
+      allow("*"),
       { status: "error", error: 'There is no agentId "ghost" in the configuration.' },
     ],
     ["applies the requested model", { model: "a/b" }, {}, accepted({ modelApplied: true })],
-    ["applies the configured model", {}, { model: () => "a/b" }, accepted({ modelApplied: true })],
+    ["applies the configured model", {}, within({ model: "a/b" }), accepted({ modelApplied: true })],
     [
       "accepts with a warning if the model is not valid",
       { model: "x" },
@@ -128,7 +134,7 @@ describe("sessions_spawn", () => {
   });
 
   it("refuses if too many children are active", async () => {
-    expect((await spawn({}, { maxChildren: 3 }, 3)).result).toEqual({
+    expect((await spawn({}, { ...within({ maxChildren: 3 }), open: 3 })).result).toEqual({
       status: "forbidden",
       error: "sessions_spawn has reached max active children for this session (3/3)",
     });
@@ -151,17 +157,15 @@ describe("sessions_spawn", () => {
           });
     const agent = async (id: AgentId) => agentAt(Number(id.slice(1)));
     const { result } = await spawnSubagent(
-      { ...ports(), store: { agent, openSubagentRuns: async () => 0 } as never },
-      { ...DEFAULT_SUBAGENT_SETTINGS, maxDepth },
+      { ...ports(within({ maxDepth })), store: { agent, openSubagentRuns: async () => 0 } as never },
       { tool: "sessions_spawn", requester: agentAt(depth), task: "dig" },
     );
     expect(result).toMatchObject(error === undefined ? { status: "accepted" } : { status: "forbidden", error });
   });
 
   it("has room for a child below the limit, and says which profile may be meant", async () => {
-    expect((await spawn({}, { maxChildren: 3 }, 2)).result.status).toBe("accepted");
-    const settings = { ...allow("*"), profileNamed: () => undefined, profileNames: () => ["main", "coder"] };
-    expect((await spawn({ agentId: "codre" }, settings)).result).toMatchObject({
+    expect((await spawn({}, { ...within({ maxChildren: 3 }), open: 2 })).result.status).toBe("accepted");
+    expect((await spawn({ agentId: "codre" }, allow("*"))).result).toMatchObject({
       error: 'There is no agentId "codre" in the configuration. Did you mean "coder"?',
     });
   });
@@ -192,12 +196,11 @@ describe("sessions_spawn", () => {
 
   it("refuses if the requester is too deep in the tree", async () => {
     const deep = { ...childRequester, descriptor: { ...childRequester.descriptor, parentAgentId: "p" } } as AgentRecord;
-    expect((await spawn({ requester: deep }, { maxDepth: 5 })).result.status).toBe("accepted");
+    expect((await spawn({ requester: deep }, within({ maxDepth: 5 }))).result.status).toBe("accepted");
     const { store } = ports();
     const chain = { ...store, agent: async () => deep, openSubagentRuns: async () => 0 } as Store;
     const result = await spawnSubagent(
-      { ...ports(), store: chain },
-      { ...DEFAULT_SUBAGENT_SETTINGS, maxDepth: 5 },
+      { ...ports(within({ maxDepth: 5 })), store: chain },
       { tool: "sessions_spawn", requester: deep, task: "dig" },
     );
     expect(result.result).toMatchObject({
@@ -208,19 +211,19 @@ describe("sessions_spawn", () => {
 });
 
 describe("a child gets", () => {
-  const stateOf = async (request: Partial<SpawnRequest>, settings: Partial<SubagentSettings> = {}) => {
+  const stateOf = async (request: Partial<SpawnRequest>, settings: Given = {}) => {
     const [post] = (await spawn(request, settings)).ops;
     return post?.op === "message.post" && "create" in post.to
       ? { seed: post.to.create, message: post.message }
       : undefined;
   };
 
-  it.each<[string, Partial<SpawnRequest>, Partial<SubagentSettings>, object]>([
+  it.each<[string, Partial<SpawnRequest>, Given, object]>([
     ["a label", { label: "  digger " }, {}, { label: "digger", spawnedBy: "agent:main:main" }],
     ["no label if it is blank", { label: "  " }, {}, { label: undefined }],
     ["the requested model", { model: "a/b" }, {}, { modelOverride: "a/b" }],
     ["no invalid model", { model: "x" }, bad("invalid model"), { modelOverride: undefined }],
-    ["the target profile's thinking", {}, { thinking: () => "low" }, { thinkingLevel: "low" }],
+    ["the target profile's thinking", {}, within({ thinking: "low" }), { thinkingLevel: "low" }],
     [
       "its parent's permissions",
       { requester: requester({ state: { permissions: { network: true } } as never }) },
@@ -343,8 +346,11 @@ describe("the name under which a child knows its requester", () => {
     ["main", undefined, "main"],
   ])("of %s, where the main one is called %s, is %s", async (sessionKey, mainKey, shown) => {
     const asking = requester({ sessionKey: sessionKey as never });
-    const settings = { ...DEFAULT_SUBAGENT_SETTINGS, mainKey };
-    const made = await spawnSubagent(ports(), settings, { tool: "sessions_spawn", requester: asking, task: "dig" });
+    const made = await spawnSubagent(ports({ settings: { session: { mainKey: mainKey ?? "main" } } }), {
+      tool: "sessions_spawn",
+      requester: asking,
+      task: "dig",
+    });
     expect(made.ops).toContainEqual(
       expect.objectContaining({
         op: "subagent.put",

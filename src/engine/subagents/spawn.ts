@@ -2,13 +2,17 @@
  * Starts a child: checks in clawdbot's order (nesting, allow-list, model, thinking), then returns the ops that create the child.
  * They are committed with the tool's result, so a child exists only if its parent's history contains the spawn (M12).
  */
+import type { Settings } from "../../config/settings.ts";
 import type { AgentRecord } from "../../core/agent/agent.ts";
 import type { InheritedExec } from "../../core/agent/exec-fields.ts";
+import { THINKING_LEVELS } from "../../core/agent/patch-state.ts";
 import { isSubagentSessionKey, normalizeAgentId } from "../../core/agent/session-key.ts";
 import type { AgentState } from "../../core/agent/state.ts";
 import { closestWord } from "../../core/closest-word.ts";
+import type { Current } from "../../core/current.ts";
 import type { DeliveryContext } from "../../core/delivery/delivery.ts";
 import type { AgentId, RunId } from "../../core/ids.ts";
+import { OWNER } from "../../core/people/person.ts";
 import type { Ports } from "../../core/ports/ports.ts";
 import { nestedSpawnText } from "../../core/rights/kind-rules.ts";
 import type { Op } from "../../core/store/change.ts";
@@ -16,11 +20,22 @@ import { assertMessageFits } from "../../core/text-limits.ts";
 import { buildSubagentSystemPrompt } from "../context/prompt/subagent-prompt.ts";
 import { seedAgent } from "../context/seed-agent.ts";
 import { recipientOf } from "../inbox/accept.ts";
+import { configuredRules } from "../rights/configured-rules.ts";
 import { registerSubagentRun } from "./registry.ts";
-import type { SubagentSettings } from "./settings.ts";
+import {
+  allowedAgents,
+  childModel,
+  childThinking,
+  profileNamed,
+  profileNames,
+  type SubagentParts,
+} from "./settings.ts";
 import { depthOf } from "./tree.ts";
 
-type SpawnPorts = Pick<Ports, "store" | "ids" | "clock" | "tools">;
+interface SpawnPorts extends Pick<Ports, "store" | "ids" | "clock" | "tools"> {
+  readonly settings: Current<Settings>;
+  readonly parts: SubagentParts;
+}
 
 export interface SpawnRequest {
   /** The name of the tool, for error texts. */
@@ -64,20 +79,17 @@ export interface Spawned {
 const refused = (result: SpawnResult): Spawned => ({ result, ops: [] });
 const forbidden = (error: string): Spawned => refused({ status: "forbidden", error });
 
-export async function spawnSubagent(
-  ports: SpawnPorts,
-  settings: SubagentSettings,
-  request: SpawnRequest,
-): Promise<Spawned> {
+export async function spawnSubagent(ports: SpawnPorts, request: SpawnRequest): Promise<Spawned> {
+  const settings = ports.settings.current;
   const nested = await nestingRefusal(ports, settings, request);
   if (nested !== undefined) return forbidden(nested);
 
   const profile = normalizeAgentId(request.agentId?.trim() || request.requester.profile);
   const unwanted = profileRefusal(settings, request, profile);
   if (unwanted !== undefined) return forbidden(unwanted);
-  const spelled = settings.profileNamed(profile);
+  const spelled = profileNamed(settings, profile);
   if (spelled === undefined) {
-    const near = closestWord(profile, settings.profileNames?.() ?? []);
+    const near = closestWord(profile, profileNames(settings));
     const hint = near === undefined ? "" : ` Did you mean "${near}"?`;
     return refused({ status: "error", error: `There is no agentId "${profile}" in the configuration.${hint}` });
   }
@@ -90,9 +102,9 @@ export async function spawnSubagent(
   const seed = seedAgent(ports.ids, descriptor, at, spelled);
   const { sessionKey } = seed;
 
-  const model = modelFor(settings, request, profile);
+  const model = modelFor(ports, settings, request, profile);
   if (model?.error !== undefined) return refused({ status: "error", error: model.error, childSessionKey: sessionKey });
-  const thinking = await thinkingFor(settings, request, profile, model?.applied);
+  const thinking = await thinkingFor(ports, settings, request, profile, model?.applied);
   if (thinking.error !== undefined) return refused({ status: "error", error: thinking.error });
 
   const runId = ports.ids.uuid() as RunId;
@@ -115,7 +127,7 @@ export async function spawnSubagent(
     runId,
     requesterSessionKey: parent.sessionKey,
     requesterOrigin: origin,
-    requesterDisplayKey: displayKey(parent.sessionKey, settings),
+    requesterDisplayKey: displayKey(parent.sessionKey, settings.session.mainKey),
     cleanup: request.cleanup ?? "keep",
     childAgentId: seed.id,
     requesterAgentId: parent.id,
@@ -140,7 +152,7 @@ export async function spawnSubagent(
 /** Why the requester may not have another child: nesting is off, too deep, or too many are active. */
 async function nestingRefusal(
   { store }: SpawnPorts,
-  { maxDepth, maxChildren }: SubagentSettings,
+  { subagents: { maxDepth, maxChildren } }: Settings,
   { tool, requester }: SpawnRequest,
 ): Promise<string | undefined> {
   if (isSubagentSessionKey(requester.sessionKey)) {
@@ -154,14 +166,10 @@ async function nestingRefusal(
 }
 
 /** An agent may always start children under its own profile; under another one only if its profile allows it. */
-function profileRefusal(
-  settings: SubagentSettings,
-  { tool, requester }: SpawnRequest,
-  profile: string,
-): string | undefined {
+function profileRefusal(settings: Settings, { tool, requester }: SpawnRequest, profile: string): string | undefined {
   const own = normalizeAgentId(requester.profile);
   if (profile === own) return undefined;
-  const listed = settings.allowAgents(own).map((name) => name.trim());
+  const listed = allowedAgents(settings, own);
   if (listed.includes("*")) return undefined;
   const allowed = [...new Set(listed.filter((name) => name !== "").map(normalizeAgentId))];
   if (allowed.includes(profile)) return undefined;
@@ -175,24 +183,30 @@ interface ModelFor {
 }
 
 /** Undefined if no model was requested. An unknown model is ignored with a warning. */
-function modelFor(settings: SubagentSettings, { model }: SpawnRequest, profile: string): ModelFor | undefined {
-  const wanted = model?.trim() || settings.model(profile);
+function modelFor(
+  { parts }: SpawnPorts,
+  settings: Settings,
+  { model }: SpawnRequest,
+  profile: string,
+): ModelFor | undefined {
+  const wanted = model?.trim() || childModel(settings, profile);
   if (!wanted) return undefined;
-  const why = settings.checkModel(wanted, profile);
+  const why = parts.checkModel?.(wanted, profile);
   if (why === undefined) return { applied: wanted };
   return /invalid model|model not allowed/iu.test(why) ? { warning: why } : { error: why };
 }
 
 async function thinkingFor(
-  settings: SubagentSettings,
+  { parts }: SpawnPorts,
+  settings: Settings,
   { thinking }: SpawnRequest,
   profile: string,
   model: string | undefined,
 ): Promise<{ readonly level?: string; readonly error?: string }> {
   const raw = thinking?.trim();
   // A configured level is lowered where it is used; a level that the model names is checked.
-  if (!raw) return { level: settings.thinking(profile) };
-  const levels = await settings.thinkingLevels(model, profile);
+  if (!raw) return { level: childThinking(settings, profile) };
+  const levels = (await parts.thinkingLevels?.(model, profile)) ?? THINKING_LEVELS;
   const level = levels.find((known) => known === raw.toLowerCase());
   return level ? { level } : { error: `Invalid thinking level "${raw}". Use one of: ${levels.join(", ")}.` };
 }
@@ -203,7 +217,7 @@ async function thinkingFor(
  */
 function rightsOf(
   { tools }: SpawnPorts,
-  { execOf }: SubagentSettings,
+  settings: Settings,
   { requester, permissions }: SpawnRequest,
   profile: string,
 ): Pick<AgentState, "permissions" | "inheritedTools" | "inheritedExec" | "inheritedProfiles" | "rules"> {
@@ -211,20 +225,20 @@ function rightsOf(
   const given = permissions ?? state.permissions;
   const bound = state.inheritedTools !== undefined || profile !== normalizeAgentId(requester.profile);
   const inheritedTools = bound ? tools.list(requester).map(({ name }) => name) : undefined;
-  const { refused: _, ...inheritedExec } = execOf?.(requester) ?? {};
+  const { refused: _, ...inheritedExec } = configuredRules(settings).execPolicyOf(requester, [OWNER]);
   const profiles = [...new Set([requester.profile, ...(state.inheritedProfiles ?? [])])];
   const inheritedProfiles = profiles.filter((name) => normalizeAgentId(name) !== profile);
   return {
     permissions: given,
     inheritedTools,
-    inheritedExec: execOf ? (inheritedExec as InheritedExec) : undefined,
+    inheritedExec: inheritedExec as InheritedExec,
     inheritedProfiles: inheritedProfiles.length === 0 ? undefined : inheritedProfiles,
     rules: state.rules,
   };
 }
 
 /** The short name of a profile's main conversation; other keys as they are. */
-function displayKey(sessionKey: string, { mainKey = "main" }: SubagentSettings): string {
+function displayKey(sessionKey: string, mainKey: string): string {
   return /^agent:[^:]+:/u.test(sessionKey) && sessionKey.split(":").slice(2).join(":") === mainKey
     ? mainKey
     : sessionKey;

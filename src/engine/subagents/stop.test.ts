@@ -28,7 +28,7 @@ describe("stopping an agent", () => {
   });
 
   it("settles waiting messages with a trace, and leaves nothing that is retried without end", async () => {
-    const engine = await openFamily({}, { system: { lanes: { main: 1, subagent: 1, cron: 1, nested: 1 } } });
+    const engine = await openFamily({}, { settings: { lanes: { main: 1, subagent: 1, cron: 1, nested: 1 } } });
     const busy = gate<string>();
     const script = engine.script;
     engine.script = (call) => (lastText(call.request) === "work" ? stall(call, busy.promise) : script(call));
@@ -187,8 +187,7 @@ describe("the recipient of a report", () => {
   };
   /** A schedule's agent starts a child. */
   const scheduled = async (child: Parameters<typeof openFamily>[0], options = {}): Promise<[TestEngine, AgentId]> => {
-    const bobOwns = { isOwner: ({ userId }: { userId: string }) => userId === "bob" };
-    const engine = await openFamily(child, { system: bobOwns, ...options });
+    const engine = await openFamily(child, { settings: { owner: { accounts: ["test:bob"] } }, ...options });
     const script = engine.script;
     engine.script = (call) =>
       lastText(call.request).includes("by the clock") && call.request.messages.at(-1)?.role === "user"
@@ -280,7 +279,7 @@ describe("the recipient of a report", () => {
             ? stall(call, new Promise(() => {}))
             : { call: [{ name: "sessions_spawn", with: { task: "task b" } }] },
       },
-      { system: { subagents: { maxDepth: 2 } } },
+      { settings: { subagents: { maxDepth: 2 } } },
     );
     await engine.tell("spawn a");
     const [child] = await childrenOf(engine);

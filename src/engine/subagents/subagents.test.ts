@@ -1,8 +1,10 @@
 /** What the registry of children commits for programs and people, and what it refuses, on a store that only records. */
+
 import { describe, expect, it } from "vitest";
 import { virtualClock } from "../../../test/kit/clock.ts";
 import { seededIds } from "../../../test/kit/ids.ts";
 import { recordingLog } from "../../../test/kit/log.ts";
+import { testSettings } from "../../../test/kit/settings.ts";
 import type { AgentId, RunId } from "../../core/ids.ts";
 import type { Change, CommitResult } from "../../core/store/change.ts";
 import { Subagents } from "./subagents.ts";
@@ -55,6 +57,7 @@ function setup(
       },
     },
     ...{ emit: (event: unknown) => emitted.push(event), claimFor: () => 3, shared: false, people: {} },
+    ...{ settings: testSettings(), parts: {} },
   };
   const ports = { clock, store, ids: seededIds("subagents"), log: recordingLog([]) };
   const subagents = new Subagents(ports as never, host as never);

@@ -3,8 +3,10 @@
  * durable is in the store; this object only holds the archive timer and the waits.
  */
 
+import type { Settings } from "../../config/settings.ts";
 import type { AgentRecord } from "../../core/agent/agent.ts";
 import type { SubagentRunOutcome, SubagentRunRecord } from "../../core/agent/subagent-run.ts";
+import type { Current } from "../../core/current.ts";
 import {
   AbortedError,
   DeniedError,
@@ -14,7 +16,6 @@ import {
   WaitCycleError,
 } from "../../core/errors.ts";
 import type { AgentId, RunId } from "../../core/ids.ts";
-import { withDefaults } from "../../core/live-options.ts";
 import type { Message } from "../../core/message/message.ts";
 import { sleep } from "../../core/ports/clock.ts";
 import type { Ports } from "../../core/ports/ports.ts";
@@ -38,7 +39,7 @@ import {
 } from "./registry.ts";
 import { endOfRun, endWithoutRun } from "./report.ts";
 import type { ReportPeople } from "./report-target.ts";
-import { DEFAULT_SUBAGENT_SETTINGS, type SubagentSettings } from "./settings.ts";
+import type { SubagentParts } from "./settings.ts";
 import { type Spawned, type SpawnRequest, type SpawnResult, spawnSubagent } from "./spawn.ts";
 import { stopChildrenOps, stopOps } from "./stop.ts";
 
@@ -60,6 +61,8 @@ interface SubagentHost {
   readonly shared: boolean;
   /** The person a report is for if its requester is gone. */
   readonly people: ReportPeople;
+  readonly settings: Current<Settings>;
+  readonly parts: SubagentParts;
 }
 
 export type SubagentWait =
@@ -87,19 +90,18 @@ const ASK_MS = 1_000;
 export const DEFAULT_SUBAGENT_WAIT_MS = 60_000;
 
 export class Subagents {
-  readonly #ports: Ports & Pick<SubagentHost, "people">;
+  readonly #ports: Ports & Pick<SubagentHost, "people" | "settings" | "parts"> & Pick<SubagentParts, "transcriptOf">;
   readonly #host: SubagentHost;
-  readonly settings: SubagentSettings;
   readonly #waits: Waits<SubagentWait>;
   #sweep: DueSweep | undefined;
   /** The listener for run ends exists only while a caller waits for a child. */
   #waiting = 0;
   #unlisten = (): void => {};
 
-  constructor(ports: Ports, host: SubagentHost, settings?: Partial<SubagentSettings>) {
-    this.#ports = { ...ports, people: host.people };
+  constructor(ports: Ports, host: SubagentHost) {
+    const { people, settings, parts } = host;
+    this.#ports = { ...ports, people, settings, parts, transcriptOf: parts.transcriptOf };
     this.#host = host;
-    this.settings = withDefaults(DEFAULT_SUBAGENT_SETTINGS, () => settings);
     this.#waits = new Waits(ports.clock);
   }
 
@@ -109,7 +111,7 @@ export class Subagents {
   }
 
   init(): void {
-    this.#sweep ??= initSubagentRegistry(this.#ports, this.settings, this.#registryHost);
+    this.#sweep ??= initSubagentRegistry(this.#ports, this.#registryHost);
   }
 
   /** Suspends the waits of runs. They resume after the restart. */
@@ -122,7 +124,7 @@ export class Subagents {
 
   /** An agent cannot be restored. If it is a child, its requester gets the report. */
   givenUp(agentId: AgentId, reason: string): void {
-    reportGivenUp(this.#ports, this.settings, { agentId, reason }, this.#registryHost).catch((error) =>
+    reportGivenUp(this.#ports, { agentId, reason }, this.#registryHost).catch((error) =>
       this.#ports.log.warn("a lost child will be reported at the next start", { error: errorText(error) }),
     );
   }
@@ -130,11 +132,11 @@ export class Subagents {
   // For the engine's own commits.
 
   async opsOnRunEnd(agent: AgentRecord, run: LiveRun, result: RunResult): Promise<readonly Op[]> {
-    return endOfRun(this.#ports, this.settings, agent, run, result);
+    return endOfRun(this.#ports, agent, run, result);
   }
 
   async opsOnSettle(agent: AgentRecord, messages: readonly Message[], { reason }: Settled): Promise<readonly Op[]> {
-    return endWithoutRun(this.#ports, this.settings, agent, messages, reason);
+    return endWithoutRun(this.#ports, agent, messages, reason);
   }
 
   stopChildren(agent: AgentRecord): Promise<{ readonly ops: readonly Op[]; readonly stopped: number }> {
@@ -153,7 +155,7 @@ export class Subagents {
 
   /** Checks a spawn and returns its ops; the child exists once they are committed. */
   spawn(request: SpawnRequest): Promise<Spawned> {
-    return spawnSubagent(this.#ports, this.settings, request);
+    return spawnSubagent(this.#ports, request);
   }
 
   /** Starts a child that no tool asks for. It exists when this resolves with `accepted`; `also` is committed with it. */

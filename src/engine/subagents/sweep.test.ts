@@ -1,12 +1,13 @@
 import { describe, expect, it } from "vitest";
+import type { TestEngineOptions } from "../../../test/kit/engine.ts";
 import { gate } from "../../../test/kit/gate.ts";
 import { stall } from "../../../test/kit/model.ts";
 import type { AgentId } from "../../core/ids.ts";
 import { childrenOf, type Family, openFamily as open, records, reportsIn } from "./family.test-kit.ts";
 
 /** Hours pass in these tests, so the engine polls rarely. */
-const openFamily = (about: Family = {}, { system = {} }: { system?: object } = {}) =>
-  open(about, { system: { pollMs: 20 * 60_000, ...system } });
+const openFamily = (about: Family = {}, { system, settings }: Pick<TestEngineOptions, "system" | "settings"> = {}) =>
+  open(about, { settings, system: { pollMs: 20 * 60_000, ...system } });
 
 const MINUTE = 60_000;
 
@@ -39,7 +40,7 @@ describe("a child that is kept", () => {
   it("is not archived during a long run", async () => {
     const engine = await openFamily(
       { child: (call) => stall(call, new Promise(() => {})) },
-      { system: { runs: { timeoutMs: 24 * 60 * MINUTE } } },
+      { settings: { runs: { timeoutSeconds: (24 * 60 * MINUTE) / 1000 } } },
     );
     await engine.tell("spawn dig");
     await engine.advance(180 * MINUTE);
@@ -47,7 +48,7 @@ describe("a child that is kept", () => {
   });
 
   it("stays in the registry if archiving is off", async () => {
-    const engine = await openFamily({}, { system: { subagents: { archiveAfterMinutes: 0 } } });
+    const engine = await openFamily({}, { settings: { subagents: { archiveAfterMinutes: 0 } } });
     await engine.tell("spawn dig");
     await engine.advance(600 * MINUTE);
     expect(await records(engine)).toHaveLength(1);
@@ -128,7 +129,7 @@ describe("a child with cleanup: delete", () => {
             : { call: [{ name: "sessions_spawn", with: { task: "task b" } }] };
         },
       },
-      { system: { subagents: { maxDepth: 2 } } },
+      { settings: { subagents: { maxDepth: 2 } } },
     );
     await engine.tell("spawn a");
     await engine.advance(5 * MINUTE);

@@ -12,7 +12,6 @@ import { submit } from "../commit/submit.ts";
 import { type DueSweep, startDueSweep } from "../due-sweep.ts";
 import type { Emit } from "../engine-event.ts";
 import type { RegistryPorts } from "./registry.ts";
-import type { ReportSettings } from "./report.ts";
 
 const PORTION = 100;
 /** A record that cannot be archived yet is tried again after this time. */
@@ -21,28 +20,23 @@ const LATER_MS = 60_000;
 /** `shared`: whether other nodes end children too. */
 export const startSweep = (
   ports: RegistryPorts,
-  settings: ReportSettings,
   { shared, emit }: { readonly shared: boolean; readonly emit: Emit },
 ): DueSweep =>
   startDueSweep(ports, {
     shared,
     failed: "children could not be archived; tried again later",
     laterMs: LATER_MS,
-    sweep: () => sweepSubagentRuns(ports, settings, emit),
+    sweep: () => sweepSubagentRuns(ports, emit),
   });
 
 /** Archives what is due now. Returns when the next record is due, if there is one. */
-async function sweepSubagentRuns(
-  ports: RegistryPorts,
-  settings: ReportSettings,
-  emit?: Emit,
-): Promise<number | undefined> {
+async function sweepSubagentRuns(ports: RegistryPorts, emit?: Emit): Promise<number | undefined> {
   const { store, clock } = ports;
   for (;;) {
     const now = clock.now();
     const due = await store.subagentRuns({ dueBy: now, limit: PORTION });
     let isStuck = true;
-    for (const record of due) if (await archive(ports, settings, record, now, emit)) isStuck = false;
+    for (const record of due) if (await archive(ports, record, now, emit)) isStuck = false;
     if (due.length < PORTION || isStuck) break;
   }
   const [next] = await store.subagentRuns({ dueBy: Number.MAX_SAFE_INTEGER, limit: 1 });
@@ -50,16 +44,10 @@ async function sweepSubagentRuns(
 }
 
 /** True if the record is no longer due. Two nodes may do this at the same time without harm. */
-async function archive(
-  ports: RegistryPorts,
-  settings: ReportSettings,
-  record: SubagentRunRecord,
-  now: number,
-  emit?: Emit,
-): Promise<boolean> {
+async function archive(ports: RegistryPorts, record: SubagentRunRecord, now: number, emit?: Emit): Promise<boolean> {
   const { store } = ports;
   const child = record.childAgentId === undefined ? undefined : await store.agent(record.childAgentId as AgentId);
-  const ops = await opsFor(ports, settings, record, child, now);
+  const ops = await opsFor(ports, record, child, now);
   const { ok } = await submit(ports, "subagent.archive", ops);
   // A child that was removed may have had open questions.
   if (ok && ops.some(({ op }) => op === "agent.remove")) emit?.({ type: "withdrawn" });
@@ -67,8 +55,7 @@ async function archive(
 }
 
 async function opsFor(
-  { store }: RegistryPorts,
-  { archiveAfterMinutes }: ReportSettings,
+  { store, settings }: RegistryPorts,
   record: SubagentRunRecord,
   child: AgentRecord | undefined,
   now: number,
@@ -83,6 +70,7 @@ async function opsFor(
   if (record.cleanup === "delete") {
     return [{ op: "agent.remove", agentId: child.id, reason: "its task is done (cleanup: delete)" }, forget];
   }
+  const { archiveAfterMinutes } = settings.current.subagents;
   const rested = child.state.updatedAt + Math.max(1, archiveAfterMinutes) * 60_000;
   return rested > now ? later(rested) : [forget];
 }

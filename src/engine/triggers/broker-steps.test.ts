@@ -45,11 +45,15 @@ describe("a due time during the job's last run", () => {
   });
 
   test("counts as late by the configured grace, and every due time by the configured policy", async () => {
-    expect(await outcome({}, BUSY, { missed: "all" })).toBe("j fired");
-    expect(await outcome({ missed: "once" }, BUSY, { missed: "all" })).toBe("j overlap");
+    expect(await outcome({}, BUSY, { settings: { cron: { missed: "all" } } })).toBe("j fired");
+    expect(await outcome({ missed: "once" }, BUSY, { settings: { cron: { missed: "all" } } })).toBe("j overlap");
     const skip = { overlap: "skip", ...late(10) } as const;
-    expect(await outcome(skip, BUSY, { missed: "all", graceMs: 10 })).toBe("j overlap");
-    expect(await outcome(skip, BUSY, { missed: "all", graceMs: 9 })).toBe("j fired");
+    expect(await outcome(skip, BUSY, { settings: { cron: { missed: "all", missedGraceSeconds: 0.01 } } })).toBe(
+      "j overlap",
+    );
+    expect(await outcome(skip, BUSY, { settings: { cron: { missed: "all", missedGraceSeconds: 0.009 } } })).toBe(
+      "j fired",
+    );
   });
 });
 
@@ -57,10 +61,14 @@ describe("missed due times", () => {
   const missed = (more: Partial<CronJob> = {}) => ({ id: "j", state: { nextRunAtMs: START - 3 * HOUR }, ...more });
   test.each([
     ["once by default", {}, ["j missed", "j fired"]],
-    ["all if configured", { missed: "all" }, ["j fired", "j fired", "j fired", "j fired"]],
-    ["not later than configured", { missed: "all", maxLatenessMs: HOUR }, ["j too late", "j fired", "j fired"]],
-  ] as const)("run %s", async (_what, options, expected) => {
-    const world = new BrokerWorld(options);
+    ["all if configured", { missed: "all" } as const, ["j fired", "j fired", "j fired", "j fired"]],
+    [
+      "not later than configured",
+      { missed: "all", maxLatenessMinutes: 60 } as const,
+      ["j too late", "j fired", "j fired"],
+    ],
+  ] as const)("run %s", async (_what, cron, expected) => {
+    const world = new BrokerWorld({ settings: { cron } });
     world.put(missed());
     await world.start();
     expect(world.outcomes()).toEqual(expected);
@@ -71,7 +79,7 @@ describe("missed due times", () => {
       [5, "j fired"],
       [4, "j missed"],
     ] as const) {
-      const world = new BrokerWorld({ missed: "skip", graceMs });
+      const world = new BrokerWorld({ settings: { cron: { missed: "skip", missedGraceSeconds: graceMs / 1000 } } });
       world.put({ id: "j", state: { nextRunAtMs: START - 5 } });
       await world.start();
       expect(world.outcomes()).toEqual([expected]);
@@ -79,7 +87,7 @@ describe("missed due times", () => {
   });
 
   test("of a one-time job that is skipped turn it off, and of another job not", async () => {
-    const world = new BrokerWorld({ missed: "skip" });
+    const world = new BrokerWorld({ settings: { cron: { missed: "skip" } } });
     world.put({ id: "once", schedule: { kind: "at", atMs: START - HOUR }, state: { nextRunAtMs: START - HOUR } });
     world.put({ id: "often", state: { nextRunAtMs: START - 2 * HOUR + MINUTE, consecutiveErrors: 1 } });
     await world.start();
@@ -171,7 +179,7 @@ describe("a gate", () => {
 
 describe("a tick of the heartbeat", () => {
   const ticking = async (tick: unknown) => {
-    const world = new BrokerWorld({ mainKey: "home" }, { tick: tick as never });
+    const world = new BrokerWorld({ settings: { session: { mainKey: "home" } } }, { tick: tick as never });
     world.put({ id: "heartbeat:main", system: "heartbeat", sessionTarget: "main" });
     await world.start();
     return world;
@@ -197,8 +205,8 @@ describe("a tick of the heartbeat", () => {
       firings.push(firing);
       return { kind: "post", message };
     });
-    expect(firings).toEqual([
-      { slot: `1@${START}`, dueAt: START, lateMs: 0, now: START, zone: "UTC", mainKey: "home" },
+    expect(firings).toMatchObject([
+      { slot: `1@${START}`, dueAt: START, lateMs: 0, now: START, zone: "UTC", mainKey: "home", graceMs: 60_000 },
     ]);
     expect(world.posts).toMatchObject([{ ...message, key: `slot:heartbeat:main:1@${START}` }]);
     expect(world.outcomes()).toEqual(["heartbeat:main fired"]);
@@ -207,7 +215,7 @@ describe("a tick of the heartbeat", () => {
 
 describe("what a job fires", () => {
   test("is late by the time since its due time, and has the key of its slot", async () => {
-    const world = new BrokerWorld({ graceMs: MINUTE - 1 });
+    const world = new BrokerWorld({ settings: { cron: { missedGraceSeconds: (MINUTE - 1) / 1000 } } });
     world.put({ id: "j", revision: 3, state: { nextRunAtMs: START - MINUTE } });
     await world.start();
     const [post] = world.posts;

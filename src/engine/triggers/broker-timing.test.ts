@@ -159,7 +159,10 @@ describe("the broker wakes", () => {
     const verdicts = [Promise.withResolvers<GateVerdict>(), Promise.withResolvers<GateVerdict>()];
     let checks = 0;
     const check = () => (verdicts[checks++] as (typeof verdicts)[0]).promise;
-    const world = new BrokerWorld({ pollMs: HOUR, missed: "all" }, { gates: { check } as never });
+    const world = new BrokerWorld(
+      { pollMs: HOUR, settings: { cron: { missed: "all" } } },
+      { gates: { check } as never },
+    );
     world.put({ id: "slow", gate, schedule: { kind: "every", everyMs: 1_000, anchorMs: START }, ...due(0) });
     await world.start();
     await world.advance(1_500);
@@ -333,13 +336,12 @@ describe("plans are compared with the zone", () => {
   });
 
   test("again if the configuration changes while they are compared", async () => {
-    const options = { pollMs: HOUR, zone: "UTC" };
-    const world = new BrokerWorld(options);
+    const world = new BrokerWorld({ pollMs: HOUR });
     world.put({ id: "daily", schedule: { kind: "cron", expr: "0 12 * * *" }, zone: "UTC", ...due(3 * HOUR) });
     let looks = 0;
     world.before = (what) => {
       if (what !== "jobs" || ++looks !== 1) return;
-      world.options.zone = "Asia/Tokyo";
+      world.move("Asia/Tokyo");
       world.broker.replan();
     };
     await world.start();
@@ -347,7 +349,11 @@ describe("plans are compared with the zone", () => {
   });
 
   test("also while another node's clock is ahead, and with this clock when that node has left", async () => {
-    const world = new BrokerWorld({ pollMs: 1_000, leaseMs: 20_000, zone: "Asia/Tokyo" });
+    const world = new BrokerWorld({
+      pollMs: 1_000,
+      leaseMs: 20_000,
+      settings: { session: { timeZone: "Asia/Tokyo" } },
+    });
     const other = { node: 2, leaseUntil: START + 9 * HOUR, left: false };
     world.nodes.push(other);
     world.put({ id: "daily", schedule: { kind: "cron", expr: "0 12 * * *" }, zone: "UTC", ...due(3 * HOUR) });
@@ -362,7 +368,7 @@ describe("plans are compared with the zone", () => {
   });
 
   test("before anything is fired, also in a process that does not keep running", async () => {
-    const world = new BrokerWorld({ zone: "Asia/Tokyo" });
+    const world = new BrokerWorld({ settings: { session: { timeZone: "Asia/Tokyo" } } });
     const schedule = { kind: "cron", expr: "0 9 * * *" } as const;
     world.put({ id: "daily", schedule, zone: "UTC", ...due(0) });
     await world.broker.fireOnce();
@@ -393,7 +399,7 @@ describe("a process that does not keep running", () => {
       checks += 1;
       return { pass: true, output: "" };
     };
-    const world = new BrokerWorld({ missed: "all" }, { gates: { check } as never });
+    const world = new BrokerWorld({ settings: { cron: { missed: "all" } } }, { gates: { check } as never });
     world.put({ id: "a", gate, ...due(-2 * HOUR) });
     await world.broker.fireOnce();
     expect([checks, world.outcomes()]).toEqual([3, ["a fired", "a fired", "a fired"]]);

@@ -3,6 +3,8 @@
 import { setImmediate } from "node:timers/promises";
 import { virtualClock } from "../../../test/kit/clock.ts";
 import { type LogLine, recordingLog } from "../../../test/kit/log.ts";
+import { type SettingsPart, testConfig, testSettings } from "../../../test/kit/settings.ts";
+import type { CurrentSettings } from "../../config/settings.ts";
 import { ConflictError } from "../../core/errors.ts";
 import { messageText } from "../../core/message/message.ts";
 import type { CronJob } from "../../core/schedule/job.ts";
@@ -13,6 +15,10 @@ import type { PostRequest } from "../agents/message-ingress.ts";
 import { type BrokerOptions, TriggerBroker } from "./broker.ts";
 
 type BrokerPorts = ConstructorParameters<typeof TriggerBroker>[0];
+
+export interface BrokerPart extends Omit<BrokerOptions, "settings"> {
+  readonly settings?: SettingsPart;
+}
 
 const MAX_READS = 200;
 
@@ -32,12 +38,16 @@ export class BrokerWorld {
   /** Called before what is named happens; may throw, or change the jobs as another node does. */
   before: (what: string) => void = () => {};
   readonly broker: TriggerBroker;
-  /** Read at each use. */
-  readonly options: BrokerOptions & { zone: string };
+  settings: CurrentSettings;
 
-  constructor(options: BrokerOptions = {}, more: Partial<BrokerPorts> = {}) {
-    this.options = { zone: "UTC", ...options };
-    this.broker = new TriggerBroker({ ...this.#ports(), ...more }, this.options);
+  constructor({ settings, ...options }: BrokerPart = {}, more: Partial<BrokerPorts> = {}) {
+    this.settings = testSettings(settings);
+    this.broker = new TriggerBroker({ ...this.#ports(), ...more }, { ...options, settings: this.settings });
+  }
+
+  /** Puts another zone in force. */
+  move(timeZone: string): void {
+    this.settings.replace(testConfig(this.settings.current, { session: { timeZone } }));
   }
 
   /** Stores an hourly job; without a state it is due now. */

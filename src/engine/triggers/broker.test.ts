@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { START } from "../../../test/kit/clock.ts";
+import { testSettings } from "../../../test/kit/settings.ts";
 import type { AgentId } from "../../core/ids.ts";
 import { coveredTimes, TriggerTestEngine } from "./triggers.test-kit.ts";
 import { Triggers } from "./triggers.ts";
@@ -92,7 +93,7 @@ describe("a process that does not keep running", () => {
     const fire = async () => {
       const firing = new Triggers(
         { ...world.engine.ports({ alive: true, name: "once" }), gates: options.gates },
-        { zone: "UTC" },
+        { settings: testSettings() },
       ).fireOnce(world.engine.system);
       await world.engine.settle();
       await firing;
@@ -118,10 +119,9 @@ describe("a process that does not keep running", () => {
   });
 
   test("checks gates, also for every missed due time, and leaves the heartbeat alone", async () => {
-    const sections = { heartbeat: { every: "30m" }, profiles: {} };
     let checks = 0;
     const check = async () => ({ pass: ++checks !== 2, reason: "closed", output: "" }) as const;
-    const { world, fire } = await once({ gates: { check } as never, triggers: { heartbeat: sections } });
+    const { world, fire } = await once({ gates: { check } as never, settings: { heartbeat: { every: "30m" } } });
     const { id } = await world.cron.add({ ...HOURLY, missed: "all", gate: { kind: "http", url: "http://127.0.0.1/" } });
     world.clock.jump(3 * HOUR);
     await fire();
@@ -137,7 +137,7 @@ describe("a process that does not keep running", () => {
 test("two brokers on one store fire a slot once", async () => {
   const world = await TriggerTestEngine.open();
   const { clock, ids, log } = world.engine.ports({ alive: true, name: "second" });
-  const second = new Triggers({ clock, ids, log, store: world.store }, { zone: "UTC" });
+  const second = new Triggers({ clock, ids, log, store: world.store }, { settings: testSettings() });
   second.start(world.engine.system);
   const { id } = await world.cron.add({ name: "x", schedule: every(MINUTE), payload: turn() });
   second.wake();
@@ -207,7 +207,7 @@ test("failures back off, alert the person after two and turn the job off after t
 });
 
 test("a main conversation with a configured name is the owner's, also before anyone has written to it", async () => {
-  const world = await TriggerTestEngine.open({ triggers: { people: undefined, mainKey: "home" } });
+  const world = await TriggerTestEngine.open({ settings: { session: { mainKey: "home" } } });
   const payload = { kind: "systemEvent", text: "look" } as const;
   await world.cron.add({ name: "event", schedule: every(HOUR), payload, wakeMode: "now" });
   await world.leap(HOUR);

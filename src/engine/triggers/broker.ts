@@ -4,17 +4,18 @@
  * serves all jobs; the broker does not wait for runs.
  */
 
+import type { Settings } from "../../config/settings.ts";
 import { sessionKeyOf } from "../../core/agent/session-key.ts";
+import type { Current } from "../../core/current.ts";
 import { ConflictError, errorText, NotFoundError, RookeryError } from "../../core/errors.ts";
 import { sleep } from "../../core/ports/clock.ts";
 import type { GateRunner } from "../../core/ports/gate-runner.ts";
 import type { Ports } from "../../core/ports/ports.ts";
-import type { CronJob, MissedPolicy } from "../../core/schedule/job.ts";
+import type { CronJob } from "../../core/schedule/job.ts";
 import { slotName } from "../../core/schedule/job-slot.ts";
 import { versionOf, wakeTimeOf } from "../../core/schedule/job-times.ts";
 import type { Op } from "../../core/store/change.ts";
 import type { CommitSite } from "../../core/store/commit-sites.ts";
-import { hostZone } from "../../core/zoned-time.ts";
 import type { PostRequest } from "../agents/message-ingress.ts";
 import { submit } from "../commit/submit.ts";
 import type { AcceptResult } from "../inbox/accept.ts";
@@ -35,17 +36,10 @@ interface BrokerPorts extends Pick<Ports, "clock" | "ids" | "store" | "log">, Om
   tick?(job: CronJob, firing: Firing): Promise<Tick>;
 }
 
-/** Read at each use, because a reload may change the zone. */
 export interface BrokerOptions {
-  readonly missed?: MissedPolicy;
-  readonly maxLatenessMs?: number;
-  /** How late a due time may be handled and still count as on time. */
-  readonly graceMs?: number;
-  /** The zone of schedules without one. */
-  readonly zone?: string;
+  readonly settings: Current<Pick<Settings, "cron" | "zone" | "session">>;
   /** Set if other nodes may use the same store: how long their leases last. */
   readonly leaseMs?: number;
-  readonly mainKey?: string;
   /** How often the jobs are read without a wake-up: for jobs of other nodes, and for clocks that jump. */
   readonly pollMs?: number;
 }
@@ -82,13 +76,18 @@ export class TriggerBroker {
     this.#clockWatch = new ClockWatch(ports.clock, ports.store, options.leaseMs);
   }
 
-  get #defaults(): DueDefaults {
-    const { missed = "once", maxLatenessMs, graceMs } = this.#options;
-    return { missed, maxLatenessMs, graceMs, zone: this.#zone };
+  #defaults(): DueDefaults {
+    const { cron, zone } = this.#options.settings.current;
+    return {
+      zone,
+      missed: cron.missed,
+      maxLatenessMs: cron.maxLatenessMinutes === undefined ? undefined : cron.maxLatenessMinutes * 60_000,
+      graceMs: cron.missedGraceSeconds * 1_000,
+    };
   }
 
-  get #zone(): string {
-    return this.#options.zone ?? hostZone();
+  #zone(): string {
+    return this.#options.settings.current.zone;
   }
 
   start(): void {
@@ -160,7 +159,7 @@ export class TriggerBroker {
     // Before it begins: the zone may change again while the jobs are read.
     this.#mustReplan = false;
     try {
-      await replanJobs(this.#ports, { zone: this.#zone, setBack });
+      await replanJobs(this.#ports, { zone: this.#zone(), setBack });
     } catch (error) {
       this.#mustReplan = true;
       throw error;
@@ -196,7 +195,7 @@ export class TriggerBroker {
 
   async #step(job: CronJob): Promise<void> {
     const { clock } = this.#ports;
-    const step = planDue(job, clock.now(), this.#defaults);
+    const step = planDue(job, clock.now(), this.#defaults());
     if (!step) return;
     if (step.kind === "skip") return this.#skip(job, step);
     if (await this.#overlaps(job, step)) return this.#skipOne(job, step, "overlap");
@@ -214,12 +213,13 @@ export class TriggerBroker {
 
   /** Whether the last run is still active. Read from the agent, so that no stale mark can remain. */
   async #overlaps(job: CronJob, { lateMs }: FireStep): Promise<boolean> {
-    const all = (job.missed ?? this.#options.missed) === "all";
+    const { missed, graceMs = DEFAULT_GRACE_MS } = this.#defaults();
+    const all = (job.missed ?? missed) === "all";
     // A job that wants every due time queues those that come during a run.
     const overlap = job.overlap ?? (all ? "queue" : "skip");
     // An agent that the job does not own may be busy with other things.
     if (job.system || job.targetAgentId || job.sessionTarget !== "isolated" || overlap === "queue") return false;
-    if (all && lateMs > (this.#options.graceMs ?? DEFAULT_GRACE_MS)) return false;
+    if (all && lateMs > graceMs) return false;
     const { store } = this.#ports;
     const agent = await store.agentByKey(sessionKeyOf({ type: "cron", id: job.id }, profileOf(job)));
     return agent !== undefined && (agent.waiting > 0 || agent.runId !== undefined);
@@ -254,7 +254,7 @@ export class TriggerBroker {
   async #afterConflict(job: CronJob): Promise<void> {
     const { store, clock, log } = this.#ports;
     const now = await store.job(job.id);
-    const step = now && planDue(now, clock.now(), this.#defaults);
+    const step = now && planDue(now, clock.now(), this.#defaults());
     if (!now || !step || versionOf(now) !== versionOf(job)) return;
     if (!(await store.jobSlot(job.id, slotName(now, step.dueAt)))) return;
     log.warn("passing over a due time that already has an outcome", { job: job.id, dueAt: step.dueAt });
@@ -267,8 +267,9 @@ export class TriggerBroker {
     const { dueAt, lateMs, nextAt } = step;
     const now = clock.now();
     const slot = slotName(job, dueAt);
-    const { graceMs, mainKey } = this.#options;
-    const firing: Firing = { slot, dueAt, lateMs, graceMs, now, zone: this.#zone, mainKey, gateOutput };
+    const { graceMs } = this.#defaults();
+    const { mainKey } = this.#options.settings.current.session;
+    const firing: Firing = { slot, dueAt, lateMs, graceMs, now, zone: this.#zone(), mainKey, gateOutput };
     const tick = job.system ? await this.#ports.tick?.(job, firing) : undefined;
     if (job.system && tick?.kind !== "post") return this.#skipOne(job, step, tick?.reason ?? "disabled");
     const message = tick?.kind === "post" ? tick.message : await jobMessage(this.#ports, job, firing);
@@ -294,7 +295,7 @@ export class TriggerBroker {
       { op: "job.put", job: { ...job, enabled: !isLast, state }, expect: versionOf(job) },
     ];
     if (!isLast) return this.#commit("trigger.skip", ops);
-    await this.#withNotice(job, skippedText(job, step.reason, step.dueAt, this.#zone), "trigger.skip", ops);
+    await this.#withNotice(job, skippedText(job, step.reason, step.dueAt, this.#zone()), "trigger.skip", ops);
   }
 
   /** A job that cannot be fired, or may not be any more, would be tried without end. */
@@ -314,7 +315,8 @@ export class TriggerBroker {
   /** Commits the end of a job together with a notice to its person (M46). */
   async #withNotice(job: CronJob, text: string, site: CommitSite, ops: readonly Op[]): Promise<void> {
     try {
-      await this.#ports.post({ ...(await jobNotice(this.#ports, job, text, this.#options.mainKey)), also: ops });
+      const { mainKey } = this.#options.settings.current.session;
+      await this.#ports.post({ ...(await jobNotice(this.#ports, job, text, mainKey)), also: ops });
     } catch (error) {
       if (!(error instanceof RookeryError) || error.retryable || error instanceof ConflictError) throw error;
       // There is no conversation to tell it in.

@@ -4,7 +4,6 @@ import type { ToolAsk } from "../../../test/kit/model.ts";
 import { cronTaskTools } from "../../adapters/tools/schedules/cron-task-tools.ts";
 import { cronTool } from "../../adapters/tools/schedules/cron-tool.ts";
 import { heartbeatTools } from "../../adapters/tools/schedules/heartbeat-tools.ts";
-import { parseConfig } from "../../config/parse-config.ts";
 import type { AgentRecord } from "../../core/agent/agent.ts";
 import type { ChangeId, RunId } from "../../core/ids.ts";
 import type { Tool, ToolOutput } from "../../core/ports/tool.ts";
@@ -13,8 +12,7 @@ import { TriggerTestEngine } from "./triggers.test-kit.ts";
 const MINUTE = 60_000;
 
 async function open() {
-  const { config } = parseConfig({ text: "{}", file: "rookery.json5", env: {} });
-  const world = await TriggerTestEngine.open({ triggers: { heartbeat: config } });
+  const world = await TriggerTestEngine.open({ settings: { heartbeat: { every: undefined } } });
   await world.engine.tell("hello");
   await world.engine.tell("hello too", { name: "bob" });
   const tools = [

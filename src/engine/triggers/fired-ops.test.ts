@@ -1,5 +1,6 @@
 /** What is committed with the message of a due time: one-shot jobs, silent events, and what becomes of the job. */
 import { describe, expect, test } from "vitest";
+import { testSettings } from "../../../test/kit/settings.ts";
 import type { CronJob } from "../../core/schedule/job.ts";
 import { CronService } from "./cron/cron-service.ts";
 import { firedOps } from "./fired-ops.ts";
@@ -81,12 +82,15 @@ describe("a due time that is only an event", () => {
 
 describe("a text for the main conversation", () => {
   const wake = async (text: string, mode?: "now" | "next-heartbeat") => {
-    const cron = new CronService({
-      clock: { now: () => 5 },
-      ids: { uuid: () => "u", agent: () => "a" },
-      store: {},
-      people: { personOfNew: async () => "owner" },
-    } as never);
+    const cron = new CronService(
+      {
+        clock: { now: () => 5 },
+        ids: { uuid: () => "u", agent: () => "a" },
+        store: {},
+        people: { personOfNew: async () => "owner" },
+      } as never,
+      { settings: testSettings() },
+    );
     const [op] = await cron.wakeOps(text, mode, { delivery: { channel: "telegram", to: "1" } });
     return (op as unknown as { message: { body: object; delivery?: object } }).message;
   };

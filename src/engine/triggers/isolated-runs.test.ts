@@ -342,10 +342,10 @@ test("an active run of the job's own agent does not hold back a job that now spe
 });
 
 test.each([
-  ["within the time that counts as on time is skipped during a run", 30 * MINUTE, "overlap"],
-  ["later than that waits for its turn", undefined, "fired"],
-])("a missed due time of a job that wants all of them, %s", async (_, graceMs, second) => {
-  const { world, add } = await open({ triggers: { graceMs } });
+  ["within the time that counts as on time is skipped during a run", 30 * 60, "overlap"],
+  ["later than that waits for its turn", 60, "fired"],
+])("a missed due time of a job that wants all of them, %s", async (_, missedGraceSeconds, second) => {
+  const { world, add } = await open({ settings: { cron: { missedGraceSeconds } } });
   const { promise, resolve } = Promise.withResolvers<string>();
   world.engine.script = () => promise;
   const { id } = await add({}, { overlap: "skip", missed: "all" });
@@ -396,7 +396,7 @@ test("a message that was dropped with its queue closes its slot", async () => {
   world.crash();
   world.clock.jump(1_000);
   world.engine.script = () => "x";
-  world.engine.options = { ...world.engine.options, system: { restore: "discard" } };
+  world.engine.options = { ...world.engine.options, settings: { runs: { restore: "discard" } } };
   await world.restart();
   await world.advance(31_000);
   expect((await world.slots(id)).map(({ end }) => end?.status)).toEqual(["error", "dropped"]);

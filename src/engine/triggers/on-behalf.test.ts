@@ -35,8 +35,7 @@ beforeEach(async () => {
   world = await TriggerTestEngine.open({
     script: obeys,
     children: true,
-    triggers: { people: { ownerAccounts: ["test:olga"] }, webhooks: {} },
-    system: { people: { ownerAccounts: ["test:olga"], unknown: "guest" }, isOwner: ({ userId }) => userId === "olga" },
+    settings: { owner: { accounts: ["test:olga"] } },
     tools: {
       job: {
         execute: (input) => {

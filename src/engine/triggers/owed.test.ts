@@ -2,6 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { type Channel, channel } from "../../../test/kit/channel.ts";
 import { failure, lastText } from "../../../test/kit/model.ts";
+import type { SettingsPart } from "../../../test/kit/settings.ts";
 import { dieAt } from "../../../test/kit/store.ts";
 import { parseConfig } from "../../config/parse-config.ts";
 import { OWNER_MAILBOX, OWNER_MAILBOXES } from "../../core/delivery/route.ts";
@@ -14,10 +15,13 @@ const HALF = 30 * MINUTE;
 const DAY = 24 * 60 * MINUTE;
 const JOB = "heartbeat:main";
 const ALERT = "The disk is full.";
-const config = (text = "{}") => parseConfig({ text, file: "rookery.json5", env: {} }).config;
+const beating = (text = "{}"): SettingsPart => {
+  const { heartbeat, profiles } = parseConfig({ text, file: "rookery.json5", env: {} }).config;
+  return { heartbeat, profiles };
+};
 
 async function open(text?: string, more: Parameters<typeof TriggerTestEngine.open>[0] = {}) {
-  const world = await TriggerTestEngine.open({ ...more, triggers: { heartbeat: config(text) } });
+  const world = await TriggerTestEngine.open({ ...more, settings: { ...more.settings, ...beating(text) } });
   world.engine.script = () => ALERT;
   return world;
 }
@@ -128,7 +132,7 @@ describe("an alert of the heartbeat", () => {
   });
 
   it("ends as failed without a route, and that is no failure of the job", async () => {
-    const world = await open(undefined, { system: { waiting: { maxUnroutableAgeMs: HALF } } });
+    const world = await open(undefined, { settings: { outbox: { maxUnroutableAgeHours: 0.5 } } });
     await world.leap(HALF);
     await world.advance(DAY / 2);
     expect((await world.engine.deliveries())[0]).toMatchObject({ state: "failed", reason: "no route" });

@@ -178,8 +178,7 @@ describe("a clock that is set back", () => {
   });
 
   test("the heartbeat's rhythm continues too", async () => {
-    const sections = { heartbeat: { every: "30m" }, profiles: {} };
-    const world = await TriggerTestEngine.open({ triggers: { heartbeat: sections } });
+    const world = await TriggerTestEngine.open({ settings: { heartbeat: { every: "30m" } } });
     await world.advance(31 * MINUTE);
     world.clock.jump(-DAY);
     await world.advance(31 * MINUTE);

@@ -1,34 +1,34 @@
 /** A test engine with triggers: a broker on its store, and a virtual clock. */
 
 import { TestEngine, type TestEngineOptions } from "../../../test/kit/engine.ts";
-import { configDefaults } from "../../config/config-schema.ts";
+import { type SettingsPart, testConfig, testSettings } from "../../../test/kit/settings.ts";
 import type { Secret } from "../../config/secret.ts";
+import type { CurrentSettings } from "../../config/settings.ts";
 import type { GateRunner } from "../../core/ports/gate-runner.ts";
 import type { CronJob } from "../../core/schedule/job.ts";
 import type { JobSlot } from "../../core/schedule/job-slot.ts";
-import type { AgentSystemOptions } from "../agents/agent-system-options.ts";
-import { type TriggerOptions, Triggers } from "./triggers.ts";
+import { Triggers } from "./triggers.ts";
 import type { HookAnswer, HookRequest } from "./webhooks/accept-hook.ts";
 
 type TriggerPorts = ConstructorParameters<typeof Triggers>[0];
+type TriggerOptions = ConstructorParameters<typeof Triggers>[1];
 
-/** Ann is the owner, everyone else is a stranger. */
-const OWNER_IS_ANN = ({ userId }: { readonly userId: string }): boolean => userId === "ann";
+/** Ann is the owner. */
+const OWNER_IS_ANN: SettingsPart = { owner: { accounts: ["test:ann"] } };
 
 export class TriggerTestEngine {
   readonly engine: TestEngine;
   triggers!: Triggers;
-  readonly #options: TriggerOptions;
+  readonly #options: Omit<TriggerOptions, "settings">;
   readonly #more: Partial<TriggerPorts>;
   #lives = 0;
-  /** The configured zone. A restart or `reload` applies another one. */
-  zone: string;
+  #zone = "UTC";
+  #settings!: CurrentSettings;
 
-  private constructor(engine: TestEngine, options: TriggerOptions, more: Partial<TriggerPorts>) {
+  private constructor(engine: TestEngine, options: Omit<TriggerOptions, "settings">, more: Partial<TriggerPorts>) {
     this.engine = engine;
     this.#options = options;
     this.#more = more;
-    this.zone = options.zone ?? "UTC";
   }
 
   static async open({
@@ -37,11 +37,11 @@ export class TriggerTestEngine {
     ports,
     ...options
   }: TestEngineOptions & {
-    readonly triggers?: TriggerOptions;
+    readonly triggers?: Omit<TriggerOptions, "settings">;
     readonly gates?: GateRunner;
     readonly ports?: Partial<TriggerPorts>;
   } = {}): Promise<TriggerTestEngine> {
-    const engine = TestEngine.unloaded(options);
+    const engine = TestEngine.unloaded({ ...options, settings: { ...OWNER_IS_ANN, ...options.settings } });
     const reveal = (secret: Secret): string => secret.reveal({ env: {}, readFile: () => "" });
     const more = { reveal, gates, ...ports };
     const world = new TriggerTestEngine(engine, triggers, more);
@@ -49,6 +49,14 @@ export class TriggerTestEngine {
     return world;
   }
 
+  /** The configured zone. Use `reload` for the parts that follow it. */
+  get zone(): string {
+    return this.#zone;
+  }
+  set zone(timeZone: string) {
+    this.#zone = timeZone;
+    this.#settings.replace(testConfig(this.#settings.current, { session: { timeZone } }));
+  }
   get clock() {
     return this.engine.clock;
   }
@@ -60,8 +68,9 @@ export class TriggerTestEngine {
   }
 
   async boot(): Promise<void> {
-    const { hooks } = this.#made();
-    await this.engine.boot({ hooks, isOwner: OWNER_IS_ANN } satisfies Partial<AgentSystemOptions>);
+    // The hooks belong to triggers that follow the settings of the new process.
+    this.#made();
+    await this.engine.boot({ hooks: this.triggers.hooks });
     const starting = this.triggers.start(this.engine.system);
     await this.engine.settle();
     await starting;
@@ -72,14 +81,8 @@ export class TriggerTestEngine {
     const life = { alive: true, name: `triggers${++this.#lives}` };
     const { clock, ids, store, log } = this.engine.ports(life);
     this.#life = life;
-    const zone = () => this.zone;
-    const options = {
-      people: { isOwner: OWNER_IS_ANN },
-      ...this.#options,
-      get zone() {
-        return zone();
-      },
-    };
+    this.#settings = testSettings(this.engine.options.settings, { session: { timeZone: this.zone } });
+    const options = { ...this.#options, settings: this.#settings };
     this.triggers = new Triggers({ clock, ids, store, log, ...this.#more }, options);
     return this.triggers;
   }
@@ -99,8 +102,9 @@ export class TriggerTestEngine {
   }
 
   /** Applies a changed configuration without a restart. */
-  async reload(): Promise<void> {
-    const reloading = this.triggers.updateConfig({ ...configDefaults, profiles: {}, hooks: {} });
+  async reload(part: SettingsPart = {}): Promise<void> {
+    await this.#settings.reload(testConfig(this.#settings.current, part, { session: { timeZone: this.zone } }), []);
+    const reloading = this.triggers.updateConfig(this.#settings.current);
     await this.engine.settle();
     await reloading;
     await this.engine.settle();

@@ -3,9 +3,10 @@ import { setImmediate } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import { START, virtualClock } from "../../../test/kit/clock.ts";
 import { recordingLog } from "../../../test/kit/log.ts";
+import { type SettingsPart, testConfig, testSettings } from "../../../test/kit/settings.ts";
 import type { CronJob } from "../../core/schedule/job.ts";
 import type { PostRequest } from "../agents/message-ingress.ts";
-import { type TriggerOptions, Triggers } from "./triggers.ts";
+import { Triggers } from "./triggers.ts";
 
 const HOUR = 3_600_000;
 const jobOf = (more: Partial<CronJob> = {}): CronJob => ({
@@ -30,9 +31,14 @@ interface Stored {
   readonly agents?: Readonly<Record<string, object>>;
 }
 
-function open(options: TriggerOptions = {}, { jobs = [], delivery, agents = {} }: Stored = {}) {
+function open(part: SettingsPart = {}, { jobs = [], delivery, agents = {} }: Stored = {}) {
   const clock = virtualClock();
-  const given = { zone: "UTC", ...options };
+  const settings = testSettings(part);
+  const move = (more: SettingsPart) => settings.replace(testConfig(settings.current, more));
+  const reload = async (more: SettingsPart = {}) => {
+    move(more);
+    await triggers.updateConfig(settings.current);
+  };
   const reads: string[] = [];
   const sites: string[] = [];
   const posts: PostRequest[] = [];
@@ -77,7 +83,7 @@ function open(options: TriggerOptions = {}, { jobs = [], delivery, agents = {} }
       log: recordingLog([]),
       reveal: () => "open",
     } as never,
-    given,
+    { settings },
   );
   const system = {
     post: async (request: PostRequest) => {
@@ -89,11 +95,10 @@ function open(options: TriggerOptions = {}, { jobs = [], delivery, agents = {} }
   const settle = async () => {
     for (let n = 0; n < 3; n++) await setImmediate();
   };
-  return { triggers, given, clock, reads, sites, posts, system, settle };
+  return { triggers, move, reload, clock, reads, sites, posts, system, settle };
 }
 
-const HEARTBEAT = { heartbeat: { every: "30m", ackMaxChars: 2 }, profiles: {} };
-const OFF = { heartbeat: { every: "0" }, profiles: {}, hooks: {} } as never;
+const HEARTBEAT = { every: "30m", ackMaxChars: 2 };
 const agent = { id: "w", profile: "main", sessionKey: "cron:j", state: {}, descriptor: { type: "cron", id: "j" } };
 const runOf = (trigger?: object) => ({ id: "r", startedAt: 1, body: { deliveries: 0, trigger } }) as never;
 const CRON = { type: "cron", id: "j", slot: "1@5" };
@@ -111,7 +116,10 @@ describe("the end of a run", () => {
   test("with one is recorded now, with its deliveries, and told to the main conversation", async () => {
     const descriptor = { type: "user", connector: "test", userId: "ann", channelId: "ann" };
     const main = { id: "m", profile: "main", sessionKey: "agent:main:home", state: {}, descriptor };
-    const { triggers } = open({ mainKey: "home" }, { jobs: [jobOf()], agents: { "agent:main:home": main } });
+    const { triggers } = open(
+      { session: { mainKey: "home" } },
+      { jobs: [jobOf()], agents: { "agent:main:home": main } },
+    );
     const deliveries = [{ id: "r.0" }] as never;
     const ops = await triggers.hooks.opsOnRunEnd?.(agent as never, runOf(CRON), result, deliveries);
     expect(ops).toMatchObject([
@@ -178,7 +186,10 @@ describe("the reply of a run", () => {
 describe("the session of a run", () => {
   const main = { id: "m", state: { thinkingLevel: "high" } };
   const session = (...kinds: string[]) =>
-    open({ mainKey: "home" }, { jobs: [jobOf()], agents: { "agent:main:home": main } }).triggers.hooks.sessionFor?.(
+    open(
+      { session: { mainKey: "home" } },
+      { jobs: [jobOf()], agents: { "agent:main:home": main } },
+    ).triggers.hooks.sessionFor?.(
       agent as never,
       kinds.map((kind) => ({ body: { kind, text: "x", trigger: CRON } })) as never,
     );
@@ -280,47 +291,47 @@ describe("a changed configuration", () => {
   test("has other webhooks from then on, and none without one", async () => {
     const none = open();
     expect((await none.triggers.acceptHook(none.system, "w", { headers: {}, body: "" })).status).toBe(404);
-    const { triggers, system, posts } = open({ webhooks: { old: { token: "t", target: "isolated" } } as never });
+    const { triggers, system, posts, reload } = open({
+      hooks: { old: { token: "t", target: "isolated" } } as never,
+    });
     const status = async (name: string) =>
       (await triggers.acceptHook(system, name, { headers: { authorization: "Bearer open" }, body: "{}" })).status;
     expect([await status("old"), await status("new")]).toEqual([202, 404]);
-    await triggers.updateConfig({ heartbeat: {}, profiles: {}, hooks: { new: { token: "t" } } } as never);
+    await reload({ hooks: { old: undefined, new: { token: "t" } } as never });
     expect([await status("old"), await status("new")]).toEqual([404, 202]);
     expect(posts).toHaveLength(2);
   });
 
   test("of the webhooks reaches the main conversation by its configured name", async () => {
     const { triggers, system, posts } = open({
-      mainKey: "home",
-      webhooks: { w: { token: "t", target: "main" } } as never,
+      session: { mainKey: "home" },
+      hooks: { w: { token: "t", target: "main" } } as never,
     });
     await triggers.acceptHook(system, "w", { headers: { authorization: "Bearer open" }, body: "{}" });
     expect(posts[0]?.to).toMatchObject({ sessionKey: "agent:main:home" });
   });
 
-  test("adds the heartbeat's job if this node has a heartbeat, and only then", async () => {
-    const on = { heartbeat: { every: "30m" }, profiles: {}, hooks: {} } as never;
-    const beating = open({ heartbeat: { heartbeat: { every: "0" }, profiles: {} } });
-    await beating.triggers.updateConfig(on);
-    expect(beating.sites).toEqual(["heartbeat.add"]);
-    const silent = open();
-    await silent.triggers.updateConfig(on);
-    expect(silent.sites).toEqual([]);
+  test("adds the heartbeat's job", async () => {
+    const { sites, reload } = open();
+    await reload();
+    expect(sites).toEqual([]);
+    await reload({ heartbeat: { every: "30m" } });
+    expect(sites).toEqual(["heartbeat.add"]);
   });
 
   test("compares the due times of jobs with the zone again", async () => {
     const daily = jobOf({ schedule: { kind: "cron", expr: "0 10 * * *" }, zone: "UTC" });
-    const { triggers, system, settle, sites, given } = open({}, { jobs: [daily] });
+    const { triggers, system, settle, sites, move, reload } = open({}, { jobs: [daily] });
     await triggers.start(system);
     await settle();
-    await triggers.updateConfig(OFF);
+    await reload();
     await settle();
     expect(sites).toEqual([]);
-    given.zone = "Asia/Tokyo";
+    move({ session: { timeZone: "Asia/Tokyo" } });
     triggers.wake();
     await settle();
     expect(sites).toEqual([]);
-    await triggers.updateConfig(OFF);
+    await reload();
     await settle();
     expect(sites).toEqual(["cron.replan"]);
     await triggers.stop();

@@ -3,9 +3,9 @@
  * the agent system, started after it. The hooks return at once for a run without a trigger.
  */
 
-import type { Config } from "../../config/config-schema.ts";
+import type { Settings } from "../../config/settings.ts";
 import type { AgentRecord } from "../../core/agent/agent.ts";
-import type { PeopleSettings } from "../../core/agent/person.ts";
+import type { Current } from "../../core/current.ts";
 import type { Trigger } from "../../core/message/trigger.ts";
 import type { Ports } from "../../core/ports/ports.ts";
 import type { AgentSystem } from "../agents/agent-system.ts";
@@ -18,7 +18,6 @@ import { CronService, type CronServiceOptions } from "./cron/cron-service.ts";
 import { cronSessionFor } from "./cron/cron-session.ts";
 import { opsOnDelivered, opsOnRunEnd, opsOnSettle } from "./cron/run-end.ts";
 import type { TickPorts } from "./heartbeat/decide-tick.ts";
-import type { HeartbeatSections } from "./heartbeat/heartbeat-config.ts";
 import { type ShapedReply, shapeReply } from "./heartbeat/heartbeat-reply.ts";
 import { HeartbeatRunner } from "./heartbeat/heartbeat-runner.ts";
 import { lastHeartbeatOf } from "./heartbeat/last-heartbeat.ts";
@@ -29,12 +28,8 @@ type TriggerPorts = Pick<Ports, "clock" | "ids" | "store" | "log"> &
   Omit<TickPorts, "store" | "people"> &
   Pick<HookPorts, "reveal">;
 
-export interface TriggerOptions extends BrokerOptions, Pick<CronServiceOptions, "jobProblem"> {
-  /** Absent: no heartbeat. */
-  readonly heartbeat?: HeartbeatSections;
-  readonly webhooks?: Config["hooks"];
-  /** Tells people apart. */
-  readonly people?: PeopleSettings;
+interface TriggerOptions extends BrokerOptions, Pick<CronServiceOptions, "jobProblem"> {
+  readonly settings: Current<Settings>;
 }
 
 type TriggerHooks = NonNullable<AgentSystemOptions["hooks"]>;
@@ -47,42 +42,40 @@ export class Triggers {
   readonly hooks: TriggerHooks;
   readonly #ports: TriggerPorts & { readonly people: People };
   readonly #options: TriggerOptions;
-  #webhooks: Config["hooks"];
   #broker: TriggerBroker | undefined;
   #agents: Agents | undefined;
 
   constructor(ports: TriggerPorts, options: TriggerOptions) {
     const { store, clock } = ports;
-    const settings = options.people ?? { mainKey: options.mainKey };
+    const { settings } = options;
+    const mainKey = (): string => settings.current.session.mainKey;
     const people = peopleOf(store, settings, directoryOf(ports, settings));
     this.#ports = { ...ports, people };
     this.#options = options;
-    this.#webhooks = options.webhooks ?? {};
     this.cron = new CronService(
       { ...this.#ports, changed: () => this.wake(), post: (request) => this.#agents?.post(request) },
       options,
     );
-    const sections = options.heartbeat ?? NO_HEARTBEAT;
-    this.heartbeat = new HeartbeatRunner(this.#ports, sections, options);
+    this.heartbeat = new HeartbeatRunner(this.#ports, settings.current);
     this.hooks = {
       opsOnRunEnd: (agent, run, result, deliveries) =>
         opsOnRunEnd({ store, ids: ports.ids, people }, agent, run, result, {
           at: clock.now(),
-          mainKey: options.mainKey,
+          mainKey: mainKey(),
           deliveries,
         }),
       opsOnDelivered: (delivery, ended) =>
-        opsOnDelivered({ store, ids: ports.ids, people }, delivery, ended, clock.now(), options.mainKey),
+        opsOnDelivered({ store, ids: ports.ids, people }, delivery, ended, clock.now(), mainKey()),
       opsOnSettle: (_, messages, settled) =>
         opsOnSettle({ store, ids: ports.ids, people }, messages, settled, {
           at: clock.now(),
-          mainKey: options.mainKey,
+          mainKey: mainKey(),
         }),
       replyOf: (agent, run, said) =>
         run.body.trigger || said.payload.text?.includes(HEARTBEAT_TOKEN)
           ? this.#shapeReply(agent, run.body.trigger, said)
           : undefined,
-      sessionFor: (agent, messages) => cronSessionFor(store, agent, messages, clock.now(), options.mainKey),
+      sessionFor: (agent, messages) => cronSessionFor(store, agent, messages, clock.now(), mainKey()),
       onToolOps: (ops) => {
         if (ops.some(({ op }) => op === "job.put")) this.wake();
       },
@@ -132,16 +125,16 @@ export class Triggers {
   }
 
   /** Applies a changed configuration without a restart. */
-  async updateConfig(config: Pick<Config, "heartbeat" | "profiles" | "hooks">): Promise<void> {
-    this.#webhooks = config.hooks;
-    if (this.#options.heartbeat) await this.heartbeat.updateConfig(config);
+  async updateConfig(config: Settings): Promise<void> {
+    await this.heartbeat.updateConfig(config);
     this.#broker?.replan();
   }
 
   /** `POST /hooks/<name>`. Resolves with the response after the commit. */
   acceptHook(agents: Agents, name: string, request: HookRequest): Promise<HookAnswer> {
     const ports = { ...this.#ports, post: (message: Parameters<Agents["post"]>[0]) => agents.post(message) };
-    return acceptHook(ports, this.#webhooks, name, request, this.#options);
+    const { hooks, session } = this.#options.settings.current;
+    return acceptHook(ports, hooks, name, request, session);
   }
 
   async stop(): Promise<void> {
@@ -149,5 +142,3 @@ export class Triggers {
     await this.#broker?.stop();
   }
 }
-
-const NO_HEARTBEAT: HeartbeatSections = { heartbeat: { every: "0" }, profiles: {} };

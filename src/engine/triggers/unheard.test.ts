@@ -134,7 +134,7 @@ describe("a one-time job whose message", () => {
   });
 
   it("is discarded at a restart tells its person", async () => {
-    const { world } = await open(EVENT, { system: { restore: "discard" } });
+    const { world } = await open(EVENT, { settings: { runs: { restore: "discard" } } });
     await world.engine.tell("busy", { name: "bob" });
     await world.leap(10 * MINUTE);
     await world.advance(1_000);
@@ -196,7 +196,7 @@ describe("a one-time job whose run", () => {
 });
 
 it("sends a notice that a restart discards before it was recorded", async () => {
-  const { world } = await open({ ...EVENT, missed: "skip" }, { system: { restore: "discard" } });
+  const { world } = await open({ ...EVENT, missed: "skip" }, { settings: { runs: { restore: "discard" } } });
   world.crash();
   world.clock.jump(20 * MINUTE);
   await world.engine.retire();

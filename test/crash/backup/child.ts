@@ -86,7 +86,7 @@ if (what === "backup") {
       counted();
     };
   }
-  const served = serveHere({ node, config: () => config, paths });
+  const served = serveHere({ node, settings: node.settings, paths });
   await connectedBy(served.transport).people.forget(file);
   await served.close();
   await node.close();

@@ -2,9 +2,11 @@
  * Budgets, by the model's own record of charges: they never pass a limit (L8), since a call never costs more than its
  * reservation; every charge is in the store, nothing stays reserved, people get one notice (M21).
  */
+
 import type { Limit, Spend } from "../../../src/core/budget/budget.ts";
 import type { ModelCall } from "../world/model-call.ts";
 import { SIM_PRICE } from "../world/scripted-model.ts";
+import { TODAY } from "../world/today.ts";
 import { broken, budgetNotice, isBudgetNotice, parsed, type View, type Violation } from "./audit-view.ts";
 import type { ListedAgent } from "./evidence.ts";
 
@@ -73,12 +75,12 @@ function pursesOf({ scenario, listed, calls }: View): ReadonlyMap<string, Purse>
   };
   const keyOf = (scope: string, one: ListedAgent): string => {
     const root = rootOf(one).agent;
-    if (scope === "day") return "day:today";
+    if (scope === "day") return `day:${TODAY}`;
     if (scope === "person") {
       const { descriptor } = root;
       if (descriptor.type !== "user") return "none";
       // The first person of the workload is the owner, on every channel.
-      return `person:today:${descriptor.userId === "u1" ? "owner" : `${descriptor.connector}:${descriptor.userId}`}`;
+      return `person:${TODAY}:${descriptor.userId === "u1" ? "owner" : `${descriptor.connector}:${descriptor.userId}`}`;
     }
     return `${scope}:${scope === "tree" ? root.id : one.agent.id}`;
   };

@@ -2,7 +2,9 @@
  * The limits of tokens that minted each other (L8): what all people below a token spend, with everything their messages start, stays
  * within its limit; every call is counted for every token above, once; no more messages are answered than allowed.
  */
+
 import type { Spend } from "../../../src/core/budget/budget.ts";
+import { TODAY } from "../world/today.ts";
 import { tokensAbove } from "../world/token-tree.ts";
 import { broken, parsed, type View, type Violation } from "./audit-view.ts";
 import type { ListedAgent } from "./evidence.ts";
@@ -17,9 +19,9 @@ export function* tokenTree(view: View): Iterable<Violation> {
       const user = users.get(one);
       return user !== undefined && tokensAbove(tokens, user).some((token) => token.id === id);
     });
-    yield* spending(view, below, `token:today:${id}`, limit, book.get(`token:today:${id}`));
+    yield* spending(view, below, `token:${TODAY}:${id}`, limit, book.get(`token:${TODAY}:${id}`));
     if (limit.messages === undefined) continue;
-    const counted = book.get(`messages:today:token:${id}`)?.spent.tokens ?? 0;
+    const counted = book.get(`messages:${TODAY}:token:${id}`)?.spent.tokens ?? 0;
     const fromPeople = below.flatMap(({ messages }) =>
       messages.filter(({ body, source }) => body.kind === "user" && source),
     );

@@ -1,9 +1,9 @@
 /** A scenario is data: how many nodes, what may go wrong, what people write. A seed fills in the numbers. */
 import type { Config } from "../../../src/config/config-schema.ts";
+import type { Settings } from "../../../src/config/settings.ts";
 import type { ResetSettings } from "../../../src/core/agent/session-freshness.ts";
 import type { Limits } from "../../../src/core/budget/budget.ts";
 import type { SendingClass } from "../../../src/core/delivery/delivery.ts";
-import type { LaneSizes } from "../../../src/engine/runs/lanes.ts";
 import type { Feature, SubjectNode } from "../subjects/subject.ts";
 import { CALM_CHANNEL, CALM_STORE, type ChannelFaults, type StoreFaults } from "../world/faults.ts";
 import type { JobsShape } from "../world/jobs.ts";
@@ -74,7 +74,7 @@ export interface Scenario {
   /** How long all work may take to end after the faults. Default: three minutes. A run that kills needs more: it is tried. */
   readonly restMs?: number;
   /** How many runs a node has active at a time. */
-  readonly lanes?: LaneSizes;
+  readonly lanes?: Settings["lanes"];
   /**
    * Calls of one tool need a person's yes. `changes`: how often a file changes that every such call names. `late`: people answer
    * only when the conversation has moved on.

@@ -5,8 +5,9 @@ import { agentToolDepsOf } from "../../../src/adapters/tools/agents/agent-tool-d
 import { subagentTools } from "../../../src/adapters/tools/subagents/subagent-tools.ts";
 import { RequestLedger } from "../../../src/app/gateway/messages/request-ledger.ts";
 import { configDefaults } from "../../../src/config/config-schema.ts";
-import { parseConfig } from "../../../src/config/parse-config.ts";
-import { isStale, resetPolicyFor } from "../../../src/core/agent/session-freshness.ts";
+import { CurrentSettings, type Settings } from "../../../src/config/settings.ts";
+import type { Limits } from "../../../src/core/budget/budget.ts";
+import { defined } from "../../../src/core/defined.ts";
 import { apiMailbox } from "../../../src/core/delivery/route.ts";
 import { ConflictError, InvariantError } from "../../../src/core/errors.ts";
 import { type ContextLimits, DEFAULT_CONTEXT_LIMITS } from "../../../src/core/history/compaction-settings.ts";
@@ -18,15 +19,15 @@ import type { Tool, ToolHost } from "../../../src/core/ports/tool.ts";
 import type { ApprovalId } from "../../../src/core/rights/approval.ts";
 import { AgentSystem } from "../../../src/engine/agents/agent-system.ts";
 import type { AgentSystemOptions } from "../../../src/engine/agents/agent-system-options.ts";
-import { configuredRules } from "../../../src/engine/rights/configured-rules.ts";
-import { type TriggerOptions, Triggers } from "../../../src/engine/triggers/triggers.ts";
+import { Triggers } from "../../../src/engine/triggers/triggers.ts";
+import { testConfig } from "../../kit/settings.ts";
 import { WATCHED_FILE } from "../world/approvers.ts";
 import { GRANTED_TOOL } from "../world/revocations.ts";
 import type { SimContext } from "../world/summariser.ts";
 import { directivesIn } from "../world/tokens.ts";
 import { simFileService, sweeping } from "./file-service.ts";
 import { jobTool } from "./job-tool.ts";
-import { PEOPLE } from "./people.ts";
+import { ownersOn } from "./people.ts";
 import type { HttpRequest, HttpResponse, Limit, SubjectNode, SubjectUnderTest } from "./subject.ts";
 import { withTalk } from "./talk-tools.ts";
 import { withTokenLimits } from "./token-limits.ts";
@@ -41,17 +42,38 @@ const limitsOf = ({ window, unknown, flush }: SimContext): ContextLimits => ({
   memoryFlush: { ...DEFAULT_CONTEXT_LIMITS.memoryFlush, softThresholdTokens: 60, enabled: flush },
 });
 
-/** Every agent may write to every other: the auditor judges whether it arrives. */
-const CONFIG = parseConfig({ text: `{ agentToAgent: { write: ["any"] } }`, file: "sim", env: {} }).config;
-
 /** Commands are allowed unless a rule or a setting of an agent says otherwise. */
-const RULES = configuredRules(
-  parseConfig({
-    text: `{ profiles: { main: { exec: { host: "gateway", security: "full", ask: "off" } } } }`,
-    file: "sim",
-    env: {},
-  }).config,
-);
+const FREE = { main: { exec: { host: "gateway", security: "full", ask: "off" } } } as const;
+
+/** The settings of a node now: its time zone may have changed. */
+function settingsOf(node: SubjectNode, channels: Iterable<string>): Settings {
+  const { queue, lanes, subagents, budgets, reset, runMs = 30_000 } = node;
+  const config = testConfig({
+    // Every agent may write to every other: the auditor judges whether it arrives.
+    agentToAgent: { write: ["any"] },
+    queue: queue && { ...configDefaults.queue, ...queue },
+    lanes,
+    subagents: node.rules ? { maxDepth: 2, ...subagents } : subagents,
+    budgets: budgets && dollarLimits(budgets),
+    session: defined({ reset, timeZone: node.zone() }),
+    profiles: node.rules ? FREE : undefined,
+    people: { unknown: node.pairing ? "stranger" : "guest" },
+    runs: { timeoutSeconds: runMs / 1000, restore: node.restore },
+    approvals: { expiryMinutes: EXPIRY_MS / 60_000 },
+  });
+  const settings = new CurrentSettings(config).current;
+  const owners = [...channels].flatMap((channel) => ownersOn(channel, node.rules === true));
+  // Only rights know the owner: every account keeps a conversation of its own.
+  return { ...settings, identity: { ...settings.identity, ownerAccounts: owners } };
+}
+
+const dollarLimits = (limits: Limits): Settings["budgets"] =>
+  Object.fromEntries(
+    Object.entries(limits).map(([scope, { micros, ...limit }]) => [
+      scope,
+      { ...limit, dollars: micros === undefined ? undefined : micros / 1e6 },
+    ]),
+  );
 
 async function limit({ sessions }: AgentSystem, agentId: AgentId, { by, on }: Limit): Promise<void> {
   if (by === "setting") await sessions.patch(agentId, { execSecurity: on ? "deny" : null });
@@ -91,23 +113,12 @@ export const engine: SubjectUnderTest = {
   ],
   async start(given, node) {
     const ports = node.tokens ? withTokenLimits(given, node.tokens) : given;
-    const {
-      name,
-      runMs = 30_000,
-      leaseMs,
-      alone,
-      restore,
-      queue,
-      lanes,
-      subagents,
-      participants,
-      budgets,
-      model,
-      context,
-      reset,
-    } = node;
-    const world = agentToolDepsOf({ ...ports, config: CONFIG, system: () => system });
-    const triggers = node.triggers ? new Triggers(ports, triggerOptions(node)) : undefined;
+    const { name, leaseMs, alone, participants, model, context } = node;
+    const settingsNow = () => settingsOf(node, ports.connectors.keys());
+    const settings = { current: settingsNow() };
+    const world = agentToolDepsOf({ ...ports, settings, system: () => system });
+    const others = { pollMs: 2_000, leaseMs: alone ? undefined : leaseMs };
+    const triggers = node.triggers ? new Triggers(ports, { settings, ...others }) : undefined;
     const all = withMore(withTalk(ports.tools, world, participants), [
       ...subagentTools(() => system, ports).map(withToken),
       ...(triggers ? [jobTool(triggers.cron, ports.clock) as Tool] : []),
@@ -119,23 +130,10 @@ export const engine: SubjectUnderTest = {
       {
         nodeName: name,
         leaseMs: alone ? undefined : leaseMs,
-        restore,
-        queue: queue && { ...configDefaults.queue, byChannel: {}, ...queue },
-        lanes,
+        settings,
         contextLimits: context && (() => limitsOf(context)),
-        isStale: reset && ((agent, last, now) => isStale(resetPolicyFor(agent, reset), last, now, "UTC")),
-        subagents: node.rules ? { ...subagents, execOf: (agent) => RULES.execPolicyOf(agent, [OWNER]) } : subagents,
-        people: node.rules
-          ? { ...PEOPLE, isOwner: () => true }
-          : node.pairing
-            ? { ...PEOPLE, unknown: "stranger" }
-            : PEOPLE,
-        ...(node.approvals ? asking(ports) : {}),
-        ...(node.rights ? { rights: {} } : {}),
-        ...(node.rules ? { rights: { rules: RULES, nesting: () => true } } : {}),
+        rights: node.approvals ? asking(ports) : node.rights || node.rules ? {} : undefined,
         files,
-        runs: { timeoutMs: runMs },
-        budgets: (budgets || node.tokens) && { limitsFor: () => budgets ?? {}, dayOf: () => "today" },
         hooks: { ...triggers?.hooks, sessionFor: refusing(triggers?.hooks.sessionFor) },
         commands: { memory: () => Promise.reject(new TypeError("There are no notes in this world.")) },
         resolveModel: () => ({ ...(model ?? { model: "scripted" }), system: "You are simulated." }),
@@ -155,7 +153,10 @@ export const engine: SubjectUnderTest = {
       },
       abort: (runId) => system.runs.abort(runId),
       updateJob: (id, patch) => triggers?.cron.update(id, patch) ?? Promise.resolve(),
-      reload: async () => triggers?.updateConfig(CONFIG),
+      async reload() {
+        settings.current = settingsNow();
+        await triggers?.updateConfig(settings.current);
+      },
       branch: (agentId, entryId, summary) => system.sessions.branch(agentId, entryId, { summary, timeoutMs: 120_000 }),
       stop: (agentId) => system.lifecycle.stop(agentId),
       drop: (agentId, seq) => system.dropMessage({ agentId, seq, by: { person: OWNER, surface: "control" } }),
@@ -187,14 +188,10 @@ const refusing =
 const EXPIRY_MS = 25_000;
 
 /** Every call names one file: what it contains is part of what is approved. */
-const asking = ({ files }: Ports): Partial<AgentSystemOptions> => ({
-  rights: {},
-  approvals: {
-    expiryMs: EXPIRY_MS,
-    surroundingsOf: async () => {
-      const content = await files.read(WATCHED_FILE);
-      return { files: { [WATCHED_FILE]: new TextDecoder().decode(content) } };
-    },
+const asking = ({ files }: Ports): AgentSystemOptions["rights"] => ({
+  surroundingsOf: async () => {
+    const content = await files.read(WATCHED_FILE);
+    return { files: { [WATCHED_FILE]: new TextDecoder().decode(content) } };
   },
 });
 
@@ -207,15 +204,6 @@ async function decide(system: AgentSystem, id: ApprovalId, approve: boolean): Pr
     throw error;
   }
 }
-
-const triggerOptions = ({ zone, alone, leaseMs }: SubjectNode): TriggerOptions => ({
-  get zone() {
-    return zone();
-  },
-  pollMs: 2_000,
-  people: PEOPLE,
-  leaseMs: alone ? undefined : leaseMs,
-});
 
 const KEPT_MS = 24 * 3600_000;
 

@@ -1,7 +1,11 @@
 /** The people of the world, as the program is configured. */
 
-/** The first person of the workload is the owner: schedules speak to this person. Everyone else is a guest. */
-export const PEOPLE = {
-  isOwner: ({ userId }: { readonly userId: string }): boolean => userId === "u1",
-  unknown: "guest",
-} as const;
+/** More people than any scenario has. */
+const MAX_PEOPLE = 200;
+
+/**
+ * The accounts of the owner on a channel. The first person of the workload is the owner: schedules speak to this person. Everyone
+ * else is a guest, unless `all` are the owner.
+ */
+export const ownersOn = (channel: string, all: boolean): readonly string[] =>
+  Array.from({ length: all ? MAX_PEOPLE : 1 }, (_, n) => `${channel}:u${n + 1}`);

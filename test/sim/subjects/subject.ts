@@ -2,7 +2,9 @@
  * The subject of the simulated world: a program that starts on ports and can be drained. The world makes one instance
  * per life of a node; a crash abandons it, and only `drain` ends it cleanly.
  */
+
 import type { Config } from "../../../src/config/config-schema.ts";
+import type { Settings } from "../../../src/config/settings.ts";
 import type { ResetSettings } from "../../../src/core/agent/session-freshness.ts";
 import type { Limits } from "../../../src/core/budget/budget.ts";
 import type { AgentId, DeliveryId, EntryId, RunId } from "../../../src/core/ids.ts";
@@ -10,8 +12,6 @@ import type { OutgoingDelivery } from "../../../src/core/ports/connector.ts";
 import type { ModelChoice } from "../../../src/core/ports/model.ts";
 import type { Ports } from "../../../src/core/ports/ports.ts";
 import type { ApprovalId } from "../../../src/core/rights/approval.ts";
-import type { LaneSizes } from "../../../src/engine/runs/lanes.ts";
-import type { SubagentSettings } from "../../../src/engine/subagents/settings.ts";
 import type { SimContext } from "../world/summariser.ts";
 import type { TokenTree } from "../world/token-tree.ts";
 
@@ -101,8 +101,8 @@ export interface SubjectNode {
   /** How messages that arrive during a run are treated. Absent: one run each, in order. */
   readonly queue?: Partial<Config["queue"]>;
   readonly runMs?: number;
-  readonly lanes?: LaneSizes;
-  readonly subagents?: Partial<Pick<SubagentSettings, "maxDepth" | "maxChildren">>;
+  readonly lanes?: Settings["lanes"];
+  readonly subagents?: Partial<Pick<Settings["subagents"], "maxDepth" | "maxChildren">>;
   readonly participants: Participants;
   /** The budget, in tokens and millionths of a dollar. */
   readonly budgets?: Limits;

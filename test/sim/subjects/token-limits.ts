@@ -1,10 +1,12 @@
 /** What the gateway adds to the messages of people who write with a token: the limits of the token and of those above it. */
+
 import { UsageLimiter } from "../../../src/app/gateway/auth/usage-limiter.ts";
 import type { Limit } from "../../../src/core/budget/budget.ts";
 import { accountOf } from "../../../src/core/people/person.ts";
 import type { Ports } from "../../../src/core/ports/ports.ts";
 import type { CommitResult, Op } from "../../../src/core/store/change.ts";
 import type { Store } from "../../../src/core/store/store.ts";
+import { TODAY } from "../world/today.ts";
 import { type TokenTree, tokensAbove } from "../world/token-tree.ts";
 
 const said = ({ tokens, micros, messages }: Limit) => ({
@@ -14,7 +16,7 @@ const said = ({ tokens, micros, messages }: Limit) => ({
 });
 
 export function withTokenLimits(ports: Ports, tree: TokenTree): Ports {
-  const limiter = new UsageLimiter(ports, { limits: () => ({ perToken: {}, perPerson: {} }), dayOf: () => "today" });
+  const limiter = new UsageLimiter(ports, { limits: () => ({ perToken: {}, perPerson: {} }), dayOf: () => TODAY });
   const limited = (op: Op): Op => {
     if (op.op !== "message.post" || op.message.body.kind !== "user" || !op.message.source) return op;
     const { source, body } = op.message;

@@ -8,7 +8,7 @@ import type { World } from "./build-world.ts";
 import { type Callers, makeCallers } from "./callers.ts";
 import { type IndexActor, startIndex } from "./index-follower.ts";
 import { type Jobs, makeJobs } from "./jobs.ts";
-import { MAX_SKEW_MS, type Nodes, WALL_START } from "./nodes.ts";
+import { MAX_SKEW_MS, type Nodes } from "./nodes.ts";
 import { makeOperator, type Operator } from "./operator.ts";
 import { makePairingActs, type PairingActs } from "./pairing-acts.ts";
 import { makePeopleActs, type PeopleActs } from "./people-acts.ts";
@@ -16,6 +16,7 @@ import { startReaders } from "./readers.ts";
 import { makeRecords } from "./records.ts";
 import { makeRevocations } from "./revocations.ts";
 import { makeRuleChanges } from "./rule-changes.ts";
+import { WALL_START } from "./today.ts";
 import { makeTreeStops } from "./tree-stops.ts";
 import { ZONES } from "./zones.ts";
 

@@ -1,4 +1,5 @@
 /** The nodes of a world and their lives: they start, die, are paused, come back and are drained. */
+
 import { silentLog } from "../../../src/core/ports/log.ts";
 import type { Ports } from "../../../src/core/ports/ports.ts";
 import { seededIds } from "../../kit/ids.ts";
@@ -9,9 +10,9 @@ import type { Subject, SubjectNode } from "../subjects/subject.ts";
 import type { World } from "./build-world.ts";
 import { type SimProcess, startProcess } from "./process.ts";
 import { ROUTED_CHOICE } from "./routed-model.ts";
+import { WALL_START } from "./today.ts";
 
 export const LEASE_MS = 5_000;
-export const WALL_START = 1_800_000_000_000;
 /** How far a wall clock may be off. Waiting for a wall time takes at most twice as long. */
 export const MAX_SKEW_MS = 60_000;
 const DRAINED = "in peace";

@@ -62,8 +62,8 @@ export function stdinConnector(options: StdinOptions): StdinConnector {
     }
   };
 
-  const settleBefore = async (text: string, { resetTriggers, commands: on }: ConnectorHost): Promise<void> => {
-    if (!ends || !waitsForEarlierLines(text, { resetTriggers, on })) return;
+  const settleBefore = async (text: string, host: ConnectorHost): Promise<void> => {
+    if (!ends || !waitsForEarlierLines(text, { on: host.reading?.().commands })) return;
     for (const { line } of open) await ends.settled(line);
     await report();
   };

@@ -134,7 +134,7 @@ export function telegramConnector(options: TelegramOptions): Connector {
     async start(host: ConnectorHost) {
       const signedIn = await signIn(api, stop.signal);
       sender.files = host.files;
-      await registerCommands(api, host.commands ?? true, warn);
+      await registerCommands(api, host.reading?.().commands ?? true, warn);
       if (webhook) await setWebhook(api, webhook, stop.signal);
       else await deleteWebhook(api, stop.signal);
       rates.restore(await notes.read());

@@ -145,7 +145,13 @@ describe("a call with a login", () => {
     providers: object = { xai: { baseUrl: wire.baseUrl } },
   ): Promise<ModelResult> {
     const config = configSchema.parse({ models: { providers } });
-    const { model } = openModels({ config, paths: homePaths(home), clock: systemClock, log: silentLog, env: {} });
+    const { model } = openModels({
+      settings: { current: config },
+      paths: homePaths(home),
+      clock: systemClock,
+      log: silentLog,
+      env: {},
+    });
     return model.call(
       { model: name, system: "", messages: [], tools: [], sessionId: "s", tries: 3 },
       new AbortController().signal,

@@ -5,16 +5,15 @@ import { OWNER, type PersonId } from "../../../core/people/person.ts";
 import type { EffectContext } from "../../../core/ports/tool.ts";
 import type { Effect } from "../../../core/rights/decide.ts";
 import { personOf } from "../../../engine/runtime/people.ts";
-import { peopleSettings } from "../../../engine/runtime/people-settings.ts";
 import type { AgentToolDeps } from "./agent-tool-deps.ts";
 import type { Target } from "./find-target.ts";
 import { rootOf } from "./relations.ts";
 
-type Deps = Pick<AgentToolDeps, "store" | "config">;
+type Deps = Pick<AgentToolDeps, "store" | "settings">;
 
 /** Empty for the agent itself and for its own tree: what happens there stays on the way. */
 export async function effectsOn(
-  { store, config }: Deps,
+  { store, settings }: Deps,
   { agent: from }: Pick<EffectContext, "agent">,
   target: Target,
   effect: Pick<Effect, "action" | "rights">,
@@ -22,7 +21,7 @@ export async function effectsOn(
   const { agent } = target;
   if (!agent) return [{ ...effect, target: targetName(target), of: OWNER }];
   if (agent.id === from.id || (await rootOf(store, agent)).id === (await rootOf(store, from)).id) return [];
-  const of = agent.person ?? (await personOf(store, peopleSettings(config), agent));
+  const of = agent.person ?? (await personOf(store, settings.current.identity, agent));
   return [{ ...effect, target: targetName(target), of: of as PersonId | undefined }];
 }
 

@@ -1,9 +1,10 @@
 /** What the tools for other agents need: the store to read, and the engine to ask through. */
-import type { Config } from "../../../config/config-schema.ts";
+import type { Settings } from "../../../config/settings.ts";
 import type { AgentRecord, AgentSeed } from "../../../core/agent/agent.ts";
 import type { AgentDescriptor } from "../../../core/agent/descriptor.ts";
 import type { Diagnosis } from "../../../core/agent/diagnosis.ts";
 import type { AgentState } from "../../../core/agent/state.ts";
+import type { Current } from "../../../core/current.ts";
 import type { AgentId } from "../../../core/ids.ts";
 import type { MessageBody, MessageState } from "../../../core/message/message.ts";
 import type { Clock } from "../../../core/ports/clock.ts";
@@ -13,16 +14,21 @@ import type { Op } from "../../../core/store/change.ts";
 import type { StoreReader } from "../../../core/store/store.ts";
 import type { AgentSystem } from "../../../engine/agents/agent-system.ts";
 import { removeSwarmOps } from "../../../engine/agents/remove-swarm.ts";
-import type { SystemAgent } from "../../../engine/agents/system-agents.ts";
+import { systemAgentsOf } from "../../../engine/agents/system-agents.ts";
 import { seedAgent } from "../../../engine/context/seed-agent.ts";
 import { permissionsOf } from "../../../engine/subagents/permissions.ts";
-import type { SubagentSettings } from "../../../engine/subagents/settings.ts";
+import { allowedAgents } from "../../../engine/subagents/settings.ts";
+
+type AgentToolSettings = Pick<
+  Settings,
+  "agentToAgent" | "profiles" | "owner" | "identity" | "session" | "subagents" | "systemAgents"
+>;
 
 export interface AgentToolDeps {
   readonly store: StoreReader;
   readonly clock: Pick<Clock, "now">;
   readonly files: FileStore;
-  readonly config: Pick<Config, "agentToAgent" | "profiles" | "owner" | "people" | "session">;
+  readonly settings: Current<AgentToolSettings>;
   /** This shard's name and the others'. Absent: there is one store only. */
   readonly shards?: { readonly name: string; readonly others: readonly string[] };
   /** Whether an agent may start agents with this profile. */
@@ -35,7 +41,7 @@ export interface AgentToolDeps {
   ): AgentSeed;
   newAgentId(): AgentId;
   /** The installation's own agents, by tag. The first message creates one. */
-  readonly systemAgents: readonly { readonly tag: string; readonly description: string }[];
+  systemAgents(): readonly { readonly tag: string; readonly description: string }[];
   /** The permissions of some tags. Throws if the giver does not have one of them. */
   permissionsOf(tags: readonly string[], giver: AgentRecord): NonNullable<AgentState["permissions"]>;
   /** Creates a directory inside a profile's workspace. Throws if it would be outside. Undefined for no directory. */
@@ -70,28 +76,25 @@ export interface AskResult {
 const REPLAY_MS = 7 * 24 * 3600_000;
 
 interface AgentToolParts extends Pick<Ports, "store" | "clock" | "ids" | "files"> {
-  readonly config: AgentToolDeps["config"];
+  readonly settings: AgentToolDeps["settings"];
   /** Called when a tool runs, never before. */
   readonly system: () => AgentSystem;
-  readonly systemAgents?: () => ReadonlyMap<string, SystemAgent>;
-  readonly subagents?: Pick<SubagentSettings, "allowAgents">;
   readonly workspaceFor?: AgentToolDeps["workspaceFor"];
   readonly shards?: AgentToolDeps["shards"];
 }
 
 export function agentToolDepsOf(parts: AgentToolParts): AgentToolDeps {
-  const { store, clock, ids, files, config, system, systemAgents } = parts;
+  const { store, clock, ids, files, settings, system } = parts;
   return {
     store,
     clock,
     files,
-    config,
+    settings,
     shards: parts.shards,
-    get systemAgents() {
-      return [...(systemAgents?.().values() ?? [])].map(({ tag, description }) => ({ tag, description }));
-    },
+    systemAgents: () =>
+      [...systemAgentsOf(settings.current).values()].map(({ tag, description }) => ({ tag, description })),
     maySpawnAs(agent, profile) {
-      const listed = parts.subagents?.allowAgents(agent.profile).map((name) => name.trim()) ?? [];
+      const listed = allowedAgents(settings.current, agent.profile);
       return listed.includes("*") || listed.includes(profile);
     },
     workspaceFor: parts.workspaceFor ?? (async () => undefined),

@@ -18,20 +18,21 @@ export const agentsListTool = (deps: AgentToolDeps): Tool<z.infer<typeof input>>
   parallel: true,
   maxOutput: 40_000,
   async execute(_, { agent }) {
-    const { store, config, maySpawnAs, systemAgents } = deps;
-    const profiles = [...new Set([agent.profile, DEFAULT_PROFILE, ...Object.keys(config.profiles)])];
+    const { store, maySpawnAs, systemAgents } = deps;
+    const { profiles: configured } = deps.settings.current;
+    const profiles = [...new Set([agent.profile, DEFAULT_PROFILE, ...Object.keys(configured)])];
     const allowed = profiles.filter((profile) => profile === agent.profile || maySpawnAs(agent, profile));
     const permanent = await store.agentsOfKind("permanent", { limit: MAX_LISTED });
     const swarms = await store.swarms({ limit: MAX_LISTED });
     return jsonOutput({
       requester: agent.profile,
-      agents: allowed.map((id) => ({ id, configured: Object.hasOwn(config.profiles, id) })),
+      agents: allowed.map((id) => ({ id, configured: Object.hasOwn(configured, id) })),
       permanent: permanent.flatMap(({ id, descriptor, stopped }) =>
         descriptor.type === "permanent" && !stopped
           ? [{ id, name: descriptor.name, description: descriptor.description }]
           : [],
       ),
-      system: systemAgents,
+      system: systemAgents(),
       swarms: swarms.map(({ nametag, firstName, lastName, bio }) => ({ nametag, firstName, lastName, bio })),
     });
   },

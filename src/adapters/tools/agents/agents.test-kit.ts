@@ -10,11 +10,9 @@ import type { ChangeId, RunId, SessionKey } from "../../../core/ids.ts";
 import type { Tool, ToolContext, ToolOutput } from "../../../core/ports/tool.ts";
 import type { RunBody } from "../../../core/run/run.ts";
 import type { Op } from "../../../core/store/change.ts";
-import { systemAgentsOf } from "../../../engine/agents/system-agents.ts";
 import { deniedText } from "../../../engine/rights/denied-text.ts";
 import { gateOf } from "../../../engine/rights/gate.ts";
 import { personOf } from "../../../engine/runtime/people.ts";
-import { peopleSettings } from "../../../engine/runtime/people-settings.ts";
 import { type AgentToolDeps, agentToolDepsOf } from "./agent-tool-deps.ts";
 import { agentTools, olderAgentTools } from "./agent-tools.ts";
 
@@ -60,6 +58,9 @@ export interface TestToolOptions {
 
 export async function openTestTools(options: TestToolOptions = {}): Promise<TestTools> {
   const { config } = parseConfig({ text: options.config ?? "{}", file: "rookery.json5", env: {} });
+  // A test engine has its own queue and people, and no session ends by time.
+  const { queue: _queue, people: _people, ...sections } = config;
+  const { reset: _reset, ...session } = config.session;
   let engine: TestEngine | undefined;
   const system = () => (engine as TestEngine).system;
   const written = new Map<string, string>();
@@ -80,24 +81,25 @@ export async function openTestTools(options: TestToolOptions = {}): Promise<Test
     clock: late(() => (engine as TestEngine).clock),
     ids: seededIds("tools"),
     files,
-    config,
+    settings: late(() => (engine as TestEngine).settings),
     system,
-    systemAgents: () => systemAgentsOf(config),
   });
   const all = [...agentTools(deps), ...olderAgentTools(deps)];
-  const people = { ...peopleSettings(config), unknown: "guest" } as const;
   engine = await TestEngine.open({
     ...options.engine,
     files,
     tools: { ...specsOf(all), ...options.engine?.tools },
-    system: { ...(options.gated && { people, rights: {} }), ...options.engine?.system },
+    system: { rights: options.gated ? {} : undefined, ...options.engine?.system },
+    settings: { ...sections, session, ...options.engine?.settings },
   });
   const opened = engine;
   const find = (name: string) => all.find((tool) => tool.name === name);
   const gate = gateOf({
     tools: { list: () => all, find: (_, name) => find(name), known: find },
+    settings: opened.settings,
     directory: opened.system.directory,
-    personOf: (agent) => personOf(opened.store, people, agent, { rights: agent.descriptor.type !== "swarm" }),
+    personOf: (agent) =>
+      personOf(opened.store, opened.settings.current.identity, agent, { rights: agent.descriptor.type !== "swarm" }),
   });
   let calls = 0;
   let changes = 0;

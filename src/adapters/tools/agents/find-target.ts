@@ -35,12 +35,12 @@ export async function findTarget(deps: AgentToolDeps, from: AgentRecord, written
   throw new NotFoundError(`Agent not found: ${name}`, { hint: "sessions_list and agents_list list the agents." });
 }
 
-async function byAddress({ store, config }: AgentToolDeps, from: AgentRecord, name: string) {
+async function byAddress({ store, settings }: AgentToolDeps, from: AgentRecord, name: string) {
   if (isAgentId(name)) {
     const agent = await store.agent(name);
     if (agent && !agent.stopped?.removed) return agent;
   }
-  const { mainKey } = config.session;
+  const { mainKey } = settings.current.session;
   if (name === "main")
     return store.agentByKey(buildAgentMainSessionKey({ agentId: from.profile, mainKey }) as SessionKey);
   if (name === "heartbeat") {
@@ -53,7 +53,7 @@ async function byAddress({ store, config }: AgentToolDeps, from: AgentRecord, na
 async function systemTagged({ store, systemAgents }: AgentToolDeps, from: AgentRecord, name: string) {
   const explicit = /^system:(.*)$/u.exec(name)?.[1];
   const tag = explicit ?? name.toLowerCase();
-  if (!systemAgents.some((one) => one.tag === tag)) {
+  if (!systemAgents().some((one) => one.tag === tag)) {
     if (explicit === undefined) return undefined;
     throw new NotFoundError(`Unknown system agent tag: ${explicit}`);
   }
@@ -68,12 +68,12 @@ const MAX_NAME = 1_000;
 
 /** A permanent agent of the same profile, otherwise of another one. */
 export async function permanentNamed(
-  { store, config }: Pick<AgentToolDeps, "store" | "config">,
+  { store, settings }: Pick<AgentToolDeps, "store" | "settings">,
   from: Pick<AgentRecord, "profile">,
   name: string,
 ): Promise<AgentRecord | undefined> {
   if (name.length > MAX_NAME) return undefined;
-  const profiles = new Set([from.profile, DEFAULT_PROFILE, ...Object.keys(config.profiles)]);
+  const profiles = new Set([from.profile, DEFAULT_PROFILE, ...Object.keys(settings.current.profiles)]);
   for (const profile of profiles) {
     const agent = await store.agentByKey(permanentKey(name, profile));
     // An agent that is being removed does not count.

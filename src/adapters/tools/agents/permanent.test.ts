@@ -286,7 +286,7 @@ describe("system agents", () => {
   });
 
   it("must be known, also for posts from outside", async () => {
-    const kit = await openTestTools({ engine: { system: { systemTags: ["doctor"] } } });
+    const kit = await openTestTools();
     const post = (tag: string) =>
       kit.engine.system.post({ to: { descriptor: { type: "system", tag } }, body: { kind: "system", text: "hi" } });
     await expect(post("witch")).rejects.toThrow("Unknown system agent tag: witch");

@@ -1,9 +1,11 @@
 import { expect, it } from "vitest";
+import { START } from "../../../../test/kit/clock.ts";
 import { lastText } from "../../../../test/kit/model.ts";
-import { limitsOf } from "../../../core/budget/budget.ts";
 import type { ModelResult } from "../../../core/ports/model.ts";
 import { openTestTools, permanent } from "./agents.test-kit.ts";
 
+/** The day on which a virtual clock starts. */
+const TODAY = new Date(START).toISOString().slice(0, 10);
 const PRICE = {
   contextWindow: 100_000,
   maxTokens: 1_000,
@@ -34,13 +36,11 @@ async function open() {
         } as const;
         return { content: [call], stopReason: "tool_calls", usage };
       },
-      system: {
-        budgets: { limitsFor: () => limitsOf({ person: { dollars: 1 } }), dayOf: () => "today" },
-      },
+      settings: { budgets: { person: { dollars: 1 } } },
     },
   });
   const spent = async (person: string) =>
-    (await kit.engine.store.budget(`person:today:test:${person}`))?.spent.micros ?? 0;
+    (await kit.engine.store.budget(`person:${TODAY}:test:${person}`))?.spent.micros ?? 0;
   const says = async (person: string, text: string) => {
     const source = { connector: "test", messageId: `${person}-${text}` };
     const sender = { connector: "test", userId: person };

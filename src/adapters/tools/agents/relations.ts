@@ -2,9 +2,10 @@
  * Which agents may write to each other and read each other. The relation of two agents follows from their parents; the
  * configuration says what each relation allows. A swarm's agent reaches only its contact, in every configuration.
  */
-import type { Config } from "../../../config/config-schema.ts";
 import type { Relation } from "../../../config/sections/agent-to-agent.ts";
+import type { Settings } from "../../../config/settings.ts";
 import type { AgentRecord } from "../../../core/agent/agent.ts";
+import type { Current } from "../../../core/current.ts";
 import { DeniedError } from "../../../core/errors.ts";
 import type { AgentId } from "../../../core/ids.ts";
 import { everyone } from "../../../core/people/behalf.ts";
@@ -12,13 +13,12 @@ import { OWNER, type PersonId } from "../../../core/people/person.ts";
 import type { ToolContext } from "../../../core/ports/tool.ts";
 import type { StoreReader } from "../../../core/store/store.ts";
 import { type PeopleReader, type PersonReader, peopleOf, personOf } from "../../../engine/runtime/people.ts";
-import { peopleSettings } from "../../../engine/runtime/people-settings.ts";
 import type { Target } from "./find-target.ts";
 
 type Reader = PeopleReader;
 export type OwnerReader = PersonReader;
-/** The parts of the configuration that decide which agents may reach each other. */
-type RelationConfig = Pick<Config, "agentToAgent" | "owner" | "people" | "profiles" | "session">;
+/** The settings that decide which agents may reach each other. */
+type RelationSettings = Pick<Settings, "agentToAgent" | "identity" | "owner">;
 
 const MAX_DEPTH = 64;
 
@@ -34,7 +34,7 @@ export async function rootOf(store: Pick<StoreReader, "agent">, agent: AgentReco
 }
 
 /** Whether an agent's tree begins in one of the owner's own conversations. */
-async function isOwners(store: OwnerReader, owner: Config["owner"], agent: AgentRecord): Promise<boolean> {
+async function isOwners(store: OwnerReader, owner: Settings["owner"], agent: AgentRecord): Promise<boolean> {
   const root = await rootOf(store, agent);
   return root.descriptor.type === "user" && worksForOwner(store, owner, root);
 }
@@ -44,17 +44,20 @@ async function isOwners(store: OwnerReader, owner: Config["owner"], agent: Agent
  * installation itself started. Agents of other people and of a swarm's contacts do not. A job's agent works for the
  * conversation that created the job; if that was removed, the answer is no.
  */
-const worksForOwner = async (store: OwnerReader, { accounts }: Config["owner"], agent: AgentRecord): Promise<boolean> =>
-  (await personOf(store, { ownerAccounts: accounts }, agent, { rights: true })) === OWNER;
+const worksForOwner = async (
+  store: OwnerReader,
+  { accounts }: Settings["owner"],
+  agent: AgentRecord,
+): Promise<boolean> => (await personOf(store, { ownerAccounts: accounts }, agent, { rights: true })) === OWNER;
 
 /** The conversation that the person of a run wrote to last, never another's. Without a person: the agent's own. */
 export async function foregroundFor(
   store: Reader,
-  config: RelationConfig,
+  settings: RelationSettings,
   agent: AgentRecord,
   person?: PersonId,
 ): Promise<AgentRecord | undefined> {
-  const people = peopleOf(store, peopleSettings(config));
+  const people = peopleOf(store, { current: settings });
   const whose = person ?? (await people.personOf(agent));
   return whose === undefined ? undefined : people.foregroundOf(whose);
 }
@@ -62,7 +65,7 @@ export async function foregroundFor(
 /** Whether a relation holds. The most expensive one comes last. */
 async function holds(
   store: Reader,
-  config: RelationConfig,
+  settings: RelationSettings,
   { from, person }: Writer,
   to: Target,
   relation: Relation,
@@ -79,7 +82,7 @@ async function holds(
     case "parent":
       return from.descriptor.type === "subagent" && from.descriptor.parentAgentId === to.agent?.id;
     case "foreground":
-      return to.agent !== undefined && (await foregroundFor(store, config, from, person))?.id === to.agent.id;
+      return to.agent !== undefined && (await foregroundFor(store, settings, from, person))?.id === to.agent.id;
     case "tree":
       return to.agent !== undefined && (await rootOf(store, from)).id === (await rootOf(store, to.agent)).id;
   }
@@ -93,23 +96,23 @@ interface Writer {
 
 async function anyHolds(
   store: Reader,
-  config: RelationConfig,
+  settings: RelationSettings,
   writer: Writer,
   to: Target,
   allowed: readonly Relation[],
 ): Promise<boolean> {
-  for (const relation of allowed) if (await holds(store, config, writer, to, relation)) return true;
+  for (const relation of allowed) if (await holds(store, settings, writer, to, relation)) return true;
   return false;
 }
 
 const WRITE_DENIED = "Agent-to-agent messaging denied by agentToAgent.write.";
 const READ_DENIED = "Session not visible from this agent: agentToAgent.read does not allow it.";
 
-type Deps = { readonly store: Reader; readonly config: RelationConfig };
+type Deps = { readonly store: Reader; readonly settings: Current<RelationSettings> };
 type Caller = Pick<ToolContext, "agent" | "behalf">;
 
 /** Throws `DeniedError` if the relation of two agents does not let one write to the other. */
-export async function mayWrite({ store, config }: Deps, context: Caller, to: Target): Promise<void> {
+export async function mayWrite({ store, settings: { current } }: Deps, context: Caller, to: Target): Promise<void> {
   const { agent: from, behalf } = context;
   if (to.agent?.id === from.id) throw new DeniedError("An agent cannot send a message to itself.");
   if (from.descriptor.type === "swarm") {
@@ -117,17 +120,18 @@ export async function mayWrite({ store, config }: Deps, context: Caller, to: Tar
     throw new DeniedError("Can only message agents that have contacted this swarm");
   }
   if (isGranted(context, to)) return;
-  if (!(await anyHolds(store, config, { from, person: behalf?.person }, to, config.agentToAgent.write)))
+  if (!(await anyHolds(store, current, { from, person: behalf?.person }, to, current.agentToAgent.write)))
     throw new DeniedError(WRITE_DENIED);
 }
 
 /** Throws `DeniedError` unless one may read the other. The owner's agents read all agents; a swarm's agent only itself. */
-export async function mayRead({ store, config }: Deps, context: Caller, of: AgentRecord): Promise<void> {
+export async function mayRead({ store, settings }: Deps, context: Caller, of: AgentRecord): Promise<void> {
   const { agent: from } = context;
   if (from.id === of.id) return;
   const isSwarm = from.descriptor.type === "swarm";
-  if (!isSwarm && (isGranted(context, { agent: of }) || (await seesAll({ store, config }, context)))) return;
-  if (isSwarm || !(await anyHolds(store, config, { from }, { agent: of }, config.agentToAgent.read)))
+  if (!isSwarm && (isGranted(context, { agent: of }) || (await seesAll({ store, settings }, context)))) return;
+  const { current } = settings;
+  if (isSwarm || !(await anyHolds(store, current, { from }, { agent: of }, current.agentToAgent.read)))
     throw new DeniedError(READ_DENIED);
 }
 
@@ -138,6 +142,6 @@ function isGranted({ behalf }: Caller, { agent }: Target): boolean {
 }
 
 /** Whether a run acts for the owner alone, in one of the owner's own trees. */
-export const seesAll = async ({ store, config }: Deps, { agent, behalf }: Caller): Promise<boolean> =>
+export const seesAll = async ({ store, settings }: Deps, { agent, behalf }: Caller): Promise<boolean> =>
   (behalf === undefined || everyone(behalf).every((one) => one === OWNER)) &&
-  (await isOwners(store, config.owner, agent));
+  (await isOwners(store, settings.current.owner, agent));

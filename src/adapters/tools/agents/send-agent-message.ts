@@ -132,7 +132,7 @@ function countOf({ id, descriptor }: AgentRecord): readonly Op[] {
 
 /** The recipient if the agent names none. */
 async function defaultTarget(
-  { store, config }: AgentToolDeps,
+  { store, settings }: AgentToolDeps,
   { agent: from, behalf }: EffectContext,
 ): Promise<Target> {
   const { descriptor } = from;
@@ -145,7 +145,7 @@ async function defaultTarget(
   const known = descriptor.type === "subagent" ? descriptor.parentAgentId : undefined;
   const agent =
     known === undefined
-      ? await foregroundFor(store, config, from, behalf?.person)
+      ? await foregroundFor(store, settings.current, from, behalf?.person)
       : await store.agent(known as AgentId);
   if (agent) return { agent };
   throw new NotFoundError(known === undefined ? NO_FOREGROUND : `Agent not found: ${known}`);

@@ -31,7 +31,7 @@ const LANES = { main: 1, subagent: 1, cron: 1, nested: 1 };
 
 describe("sessions_send", () => {
   it("waits for the answer, sends nothing outside, and leaves no wait behind", async () => {
-    const kit = await openTestTools({ config: CONFIG, engine: { script: asking(), system: { lanes: LANES } } });
+    const kit = await openTestTools({ config: CONFIG, engine: { script: asking(), settings: { lanes: LANES } } });
     const { engine } = kit;
     const clerk = await kit.make(permanent("clerk"));
     await engine.tell("ask clerk: is it open?");
@@ -89,7 +89,7 @@ describe("sessions_send", () => {
   });
 
   it("is refused if it would close a cycle over any number of agents, and posts nothing", async () => {
-    const kit = await openTestTools({ config: CONFIG, engine: { script: asking(), system: { lanes: LANES } } });
+    const kit = await openTestTools({ config: CONFIG, engine: { script: asking(), settings: { lanes: LANES } } });
     const { engine } = kit;
     const [a, b, c] = await Promise.all(["a", "b", "c"].map((name) => kit.make(permanent(name))));
     await engine.tell("ask a: ask b: ask c: ask a: hello");

@@ -9,14 +9,14 @@ const PAGE = 100;
 const MAX_READ = 2_000;
 
 export async function visibleAgents(
-  deps: Pick<AgentToolDeps, "store" | "config">,
+  deps: Pick<AgentToolDeps, "store" | "settings">,
   context: Pick<ToolContext, "agent" | "behalf">,
   limit: number,
   fits: (agent: AgentRecord) => boolean,
 ): Promise<readonly AgentRecord[]> {
-  const { store, config } = deps;
+  const { store, settings } = deps;
   const { agent: from } = context;
-  const all = config.agentToAgent.read.includes("any") || (await seesAll(deps, context));
+  const all = settings.current.agentToAgent.read.includes("any") || (await seesAll(deps, context));
   if (from.descriptor.type === "swarm") return [from].filter(fits);
   const source = all ? newestFirst(store) : treeOf(store, await rootOf(store, from));
   const found: AgentRecord[] = [];

@@ -66,7 +66,12 @@ export function commandWorld(sandbox: Sandbox, maxDirectories?: number): Command
     guard,
     limits: () => world.limits,
   });
-  const policyFor = commandPolicy({ config, paths, env: process.env, userHome: join(root, "user") });
+  const policyFor = commandPolicy({
+    settings: { current: config },
+    paths,
+    env: process.env,
+    userHome: join(root, "user"),
+  });
   const marks = openFileMarks({ home });
   let calls = 0;
   const state = freshState(0);

@@ -113,7 +113,7 @@ describe("waiting for a child", () => {
           return calls === 0 ? { call: [{ name: "sessions_spawn", with: { task: `task ${below}` } }] } : wait;
         },
       },
-      { system: { lanes: { main: 1, subagent: 1, cron: 1, nested: 1 }, subagents: { maxDepth: 3 } } },
+      { settings: { lanes: { main: 1, subagent: 1, cron: 1, nested: 1 }, subagents: { maxDepth: 3 } } },
     );
     await engine.tell("spawn top");
     await engine.advance(5_000);
@@ -154,7 +154,7 @@ describe("an archived child", () => {
   it("that a late message wakes can have children again and gets their reports", async () => {
     const engine = await openFamily(
       { child: (_, task) => `found ${task}` },
-      { system: { subagents: { maxDepth: 2 }, pollMs: 20 * 60_000 } },
+      { system: { pollMs: 20 * 60_000 }, settings: { subagents: { maxDepth: 2 } } },
     );
     await engine.tell("spawn a");
     await engine.advance(61 * 60_000);

@@ -41,7 +41,7 @@ async function open({ paths, env, stderr, loadConfig }: CommandContext, reader?:
   const { openIdleEngine } = await import("../../node/open-idle-engine.ts");
   const { serveHere } = await import("../../gateway/in-process/serve-here.ts");
   const node = await openIdleEngine({ paths, config, env, log: stderrLog(stderr), reader });
-  const served = serveHere({ node, config: () => config, paths, store: paths.sharedStore ?? env.ROOKERY_STORE });
+  const served = serveHere({ node, settings: node.settings, paths, store: paths.sharedStore ?? env.ROOKERY_STORE });
   return {
     transport: served.transport,
     async close() {

@@ -61,7 +61,7 @@ async function modelErrors({ paths, env }: CommandContext, config: Config, text:
   const { systemClock } = await import("../../../adapters/system/system-clock.ts");
   const { notesAt } = await import("../../../config/parse-config.ts");
   const { silentLog } = await import("../../../core/ports/log.ts");
-  const models = openModels({ config, paths, env, clock: systemClock, log: silentLog });
+  const models = openModels({ settings: { current: config }, paths, env, clock: systemClock, log: silentLog });
   return notesAt(text, paths.config, await configProblems(config, models));
 }
 

@@ -52,7 +52,12 @@ async function withServer<Result>(
   // It is only asked for its tools, so it writes nothing: no engine looks after prompt files here.
   const servers = { [name]: { ...server, read: [...server.read, ...server.write], write: [] } };
   const reading = { ...config, mcp: { ...config.mcp, servers } };
-  const mcp = nodeMcp({ config: reading, paths: context.paths, ports: ports as never, env: context.env });
+  const mcp = nodeMcp({
+    settings: { current: reading },
+    paths: context.paths,
+    ports: ports as never,
+    env: context.env,
+  });
   try {
     return await act(mcp.servers, name);
   } finally {

@@ -26,7 +26,7 @@ const list = defineAction({
     const { describeModels } = await import("../../../adapters/models/describe-models.ts");
     const { systemClock } = await import("../../../adapters/system/system-clock.ts");
     const { silentLog } = await import("../../../core/ports/log.ts");
-    const models = openModels({ config, paths, env, clock: systemClock, log: silentLog });
+    const models = openModels({ settings: { current: config }, paths, env, clock: systemClock, log: silentLog });
     if (provider !== undefined && !models.providers.provider(provider)) {
       const known = [...Object.keys(config.models.providers), ...Object.keys(KNOWN_PROVIDERS)];
       throw new NotFoundError(unknownName("provider", provider, known), {
@@ -72,7 +72,7 @@ async function tested(
   const { testModel } = await import("../../../adapters/models/try-model.ts");
   const { systemClock: clock } = await import("../../../adapters/system/system-clock.ts");
   const { silentLog } = await import("../../../core/ports/log.ts");
-  const models = openModels({ config, paths, env, clock, log: silentLog });
+  const models = openModels({ settings: { current: config }, paths, env, clock, log: silentLog });
   return testModel(config, models, clock, model, AbortSignal.timeout(TEST_MS));
 }
 
@@ -98,7 +98,7 @@ const set = defineAction({
       throw new NotFoundError(unknownName("profile", profile, [DEFAULT_PROFILE, ...Object.keys(config.profiles)]), {
         hint: "Add it under profiles in the configuration first.",
       });
-    const models = openModels({ config, paths, env, clock, log: silentLog });
+    const models = openModels({ settings: { current: config }, paths, env, clock, log: silentLog });
     const problem = await modelProblem(config, models, model);
     if (problem !== undefined) throw new InvalidInputError(problem, { hint: "Run `rookery models` to see them." });
     const key = profile === undefined ? "models.default" : `profiles.${profile}.model`;

@@ -47,7 +47,7 @@ const agentRoute = defineRoute({
   async handle({ context, principal, params }) {
     const agent = await requireAgent({ context, principal }, params.agent);
     const { cursor, nextSeq, nextPos, leaf, epoch, state } = agent;
-    const { reset, timeZone } = context.config().session;
+    const { reset, timeZone } = context.settings.current.session;
     const phase = sessionPhaseOf(agent, reset, context.ports.clock.now(), timeZone ?? hostZone());
     return {
       json: {
@@ -150,7 +150,7 @@ const putRoute = defineRoute({
   },
   async handle({ context, principal, surface, body, record }) {
     assertOwner(principal);
-    const profiles = profilesOf(context.config());
+    const profiles = profilesOf(context.settings.current);
     if (body.profile !== undefined && !profiles.includes(body.profile)) {
       throw new InvalidInputError(`There is no profile "${body.profile}".`, {
         hint: `Profiles: ${profiles.join(", ")}.`,

@@ -27,7 +27,7 @@ const planRoute = defineRoute({
   },
   async handle({ context, principal, query }) {
     assertOwner(principal);
-    const config = context.config();
+    const config = context.settings.current;
     const plan = await carryPlan(context.ports, config, query.scope);
     const warning = carryWarning(plan, plan.scope === config.session.dmScope) ?? null;
     const { items, ...rest } = plan;
@@ -54,10 +54,10 @@ const carryRoute = defineRoute({
     assertOwner(principal);
     const by = actorOf(principal, surface);
     if (body.answer === "leave") {
-      await leaveBehind(context.ports, context.config(), by);
+      await leaveBehind(context.ports, context.settings.current, by);
       return { json: { carried: 0 } };
     }
-    const carried = await carryOver(context.ports, context.config(), body, by);
+    const carried = await carryOver(context.ports, context.settings.current, body, by);
     await context.agents.pairing.reread();
     return { json: { carried: carried.length } };
   },

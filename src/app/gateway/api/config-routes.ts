@@ -13,7 +13,7 @@ const configRoute = defineRoute({
   tag: "configuration",
   summary: "The current configuration, secrets masked",
   answers: { status: 200, holds: "the configuration with every default" },
-  handle: ({ context }) => ({ json: context.config() }),
+  handle: ({ context }) => ({ json: context.settings.current.config }),
 });
 
 const reloadRoute = defineRoute({

@@ -39,7 +39,7 @@ const connectorsRoute = defineRoute({
   },
   async handle({ context, principal }) {
     const open = await context.ports.store.deliveries({ limit: MAX_COUNTED, states: SENDABLE_STATES });
-    const items = channelStatuses(context.ports.connectors, context.config().connectors).map(
+    const items = channelStatuses(context.ports.connectors, context.settings.current.connectors).map(
       (item): ConnectorItem => ({
         ...item,
         waiting: waitingFor(item, open),

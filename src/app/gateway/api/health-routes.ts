@@ -142,7 +142,7 @@ const doctorRoute = defineRoute({
     const { agents, ports, paths, env, models } = context;
     const refusedKeys = models?.refusedKeys();
     const engine = { connectors: ports.connectors, degraded: agents.degraded, refusedKeys };
-    const facts = { paths, env, now: ports.clock.now(), config: context.config(), store: ports.store, engine };
+    const facts = { paths, env, now: ports.clock.now(), config: context.settings.current, store: ports.store, engine };
     return { json: await examine(DOCTOR_CHECKS, facts) };
   },
 });

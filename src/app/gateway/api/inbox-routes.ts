@@ -190,13 +190,13 @@ const sendRoute = defineRoute({
       throw new HttpError(400, "invalid_input", "text: is empty", { param: "text" });
     const identity: MessageIdentity = {
       sender: senderNamed(call.principal, sender?.id),
-      target: targetNamed(context.config(), call.principal, params.agent),
+      target: targetNamed(context.settings.current, call.principal, params.agent),
       content: async () => ({ text, files: await fileDigests(call, body.files, sender?.id) }),
       said,
     };
     const message = async (): Promise<AcceptedMessage> => {
       const agent = await findAgent(call, params.agent);
-      const fresh = agent ? undefined : conversationByKey(context.config(), call.principal, params.agent);
+      const fresh = agent ? undefined : conversationByKey(context.settings.current, call.principal, params.agent);
       const known = agent ?? fresh ?? (await requireAgent(call, params.agent));
       const to = fresh ?? { agentId: (known as AgentRecord).id };
       const delivery = answerTo === "mailbox" ? mailboxFor(call.principal, known) : undefined;

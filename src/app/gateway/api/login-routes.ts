@@ -27,7 +27,7 @@ const inviteRoute = defineRoute({
   async handle(call) {
     const { context, principal, surface, params } = call;
     assertOwner(principal);
-    const { publicUrl } = context.config().gateway;
+    const { publicUrl } = context.settings.current.gateway;
     if (publicUrl === undefined) throw noPublicUrl();
     const { secret, expiresAt } = await invite(call, actorOf(principal, surface), params.person);
     await loginsChanged(context);

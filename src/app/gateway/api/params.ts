@@ -59,7 +59,7 @@ export async function findAgent(
   { prefix = false, byName = true } = {},
 ): Promise<AgentRecord | undefined> {
   const { store } = context.ports;
-  const config = context.config();
+  const config = context.settings.current;
   const strategy = agentFetchStrategySchema.safeParse(name);
   const fetched = strategy.success ? await context.agents.agentFor(strategy.data) : undefined;
   const chosen = fetched && (await store.agent(fetched));

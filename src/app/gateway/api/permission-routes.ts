@@ -5,7 +5,8 @@ import { listOf } from "../../../core/list.ts";
 import { VERDICTS } from "../../../core/people/grant.ts";
 import { OWNER, type PersonId } from "../../../core/people/person.ts";
 import { type Rule, ruleOf } from "../../../core/rights/rule.ts";
-import { configuredRules, rulesIn } from "../../../engine/rights/configured-rules.ts";
+import { rulesIn } from "../../../engine/rights/configured-rules.ts";
+import { rightsOf } from "../../../engine/rights/gate.ts";
 import { addRule, grantOfRule, removed, removeRule } from "../../../engine/rights/stored-rules.ts";
 import { tryCall } from "../../../engine/rights/try-call.ts";
 import { ancestorsOf } from "../../../engine/subagents/tree.ts";
@@ -41,7 +42,7 @@ const listRoute = defineRoute({
   async handle(call) {
     assertOwner(call.principal);
     const { context, query } = call;
-    const { permissions, profiles } = context.config();
+    const { permissions, profiles } = context.settings.current;
     const configured = [
       ...rulesIn(permissions, "permissions"),
       ...Object.entries(profiles).flatMap(([name, profile]) =>
@@ -153,16 +154,17 @@ const testRoute = defineRoute({
     assertOwner(call.principal);
     const { context, body } = call;
     const { person: whose, agent: name, ...trial } = body;
-    const config = context.config();
-    const settings = {
-      policyOf: (profile: string) => config.profiles[profile]?.tools,
-      nesting: () => config.subagents.maxDepth > 1,
-      rules: configuredRules(config),
-    };
     const record = name === undefined ? undefined : await requireAgent(call, name);
     const now = await context.agents.directory.now();
     const ancestors = record && (await ancestorsOf(context.ports.store, record));
-    return { json: tryCall(settings, now, { ...trial, people: [whose as PersonId], agent: record, ancestors }) };
+    return {
+      json: tryCall(rightsOf(context.settings.current), now, {
+        ...trial,
+        people: [whose as PersonId],
+        agent: record,
+        ancestors,
+      }),
+    };
   },
 });
 

@@ -81,10 +81,10 @@ export async function postPersons(
   const { source, behalf } = await postingOf(call, speaker);
   const files = await messageFiles(call, call.body.files, { behalf: behalf ?? speaker, user: call.body.user });
   // Its source is the API, on which programs write. But a person types here, as in any chat.
-  const asChat = { cfg: context.config(), channel: TERMINAL_CHANNEL };
+  const asChat = { cfg: context.settings.current, channel: TERMINAL_CHANNEL };
   const queueDefault = line ? ONE_RUN_EACH : resolveQueueSettings(asChat);
   const said = { kind: "user", text, files, sender: { id: seat.speaker.user }, queueDefault } as const;
-  const [content, command] = chatBody(context.config(), said, TERMINAL_CHANNEL);
+  const [content, command] = chatBody(context.settings.current, said, TERMINAL_CHANNEL);
   const posts: AcceptedOnce[] = [];
   for (const body of command ? [command, content] : [content]) {
     await postPart(call, posts, { to, body, source, behalf });

@@ -22,8 +22,8 @@ const pruneRoute = defineRoute({
   answers: { status: 200, holds: "`{ items: [{ what, count, bytes, olderThanDays }], removed, compacted }`" },
   async handle({ context, principal, surface, body }) {
     assertOwner(principal);
-    const { ports, agents, paths, config } = context;
-    const json = await prune({ ports, agents, paths, config: config() }, body);
+    const { ports, agents, paths, settings } = context;
+    const json = await prune({ ports, agents, paths, config: settings.current }, body);
     const row = auditOp(actorOf(principal, surface), ports.clock.now(), { action: "prune", args: body });
     if (json.removed) await submit(ports, "prune.audit", [row]);
     return { json };

@@ -138,7 +138,7 @@ const meRoute = defineRoute({
         isOwner: isOwners(principal),
         login,
         version: context.version,
-        timeZone: context.config().session.timeZone ?? null,
+        timeZone: context.settings.current.session.timeZone ?? null,
       },
     };
   },

@@ -5,12 +5,12 @@ import type { GatewayContext } from "../routing/gateway-context.ts";
 
 /** Durable when it resolves: the code works once, within a minute. */
 export async function signInUrl(
-  { logins, config, address }: Pick<GatewayContext, "logins" | "config" | "address">,
+  { logins, settings, address }: Pick<GatewayContext, "logins" | "settings" | "address">,
   by: Actor,
   also?: readonly Op[],
 ): Promise<{ url: string; expiresAt: number }> {
   const { code, expiresAt } = await logins.code(by, also);
-  return { url: pageLink(config().gateway.publicUrl ?? reachable(address.url ?? ""), "code", code), expiresAt };
+  return { url: pageLink(settings.current.gateway.publicUrl ?? reachable(address.url ?? ""), "code", code), expiresAt };
 }
 
 /** `code`: the page uses it at once. `invite`: the page asks first. */

@@ -113,10 +113,10 @@ const removeRoute = defineRoute({
 
 export const skillRoutes: readonly Route[] = [listRoute, showRoute, installRoute, removeRoute];
 
-const listed = ({ paths, config }: GatewayContext) =>
+const listed = ({ paths, settings }: GatewayContext) =>
   listSkills({
     paths,
-    workspaces: guardedFilesOf(config(), paths).roots,
+    workspaces: guardedFilesOf(settings.current, paths).roots,
     userHome: homedir(),
     marks: openFileMarks(paths),
   });

@@ -59,7 +59,7 @@ const daysRoute = defineRoute({
   },
   async handle({ context, principal, query: { days, timeZone } }) {
     const { store, clock } = context.ports;
-    const zone = knownZone(timeZone) ?? context.config().session.timeZone ?? hostZone();
+    const zone = knownZone(timeZone) ?? context.settings.current.session.timeZone ?? hostZone();
     const sees = isConfined(principal)
       ? (agent: AgentRecord | undefined) => agent !== undefined && seesAgent(principal, agent)
       : undefined;
@@ -156,7 +156,7 @@ const budgetsRoute = defineRoute({
   answers: { status: 200, holds: LIST, list: true },
   async handle({ context }) {
     const { ports } = context;
-    const budgets = await listBudgets(ports, limitsOf(context.config().budgets));
+    const budgets = await listBudgets(ports, limitsOf(context.settings.current.budgets));
     const named = await withBudgetNames(ports.store, budgets);
     return { json: listOf(named) };
   },
@@ -188,7 +188,7 @@ const liftRoute = defineRoute({
     const tokens = messages ?? body.tokens;
     const micros = dollars === undefined ? undefined : microsOf(dollars);
     const more = tokens === undefined && micros === undefined ? undefined : { tokens, micros };
-    const limits = limitsOf(context.config().budgets);
+    const limits = limitsOf(context.settings.current.budgets);
     const key = await keyNamed({ context, principal }, params.key);
     const { store } = context.ports;
     const name = await budgetName(store, key);

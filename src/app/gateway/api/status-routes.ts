@@ -21,7 +21,7 @@ const statusRoute = defineRoute({
     assertOwner(principal);
     const { agents, ports, version, startedAt, address } = context;
     const { store, clock, connectors } = ports;
-    const config = context.config();
+    const config = context.settings.current;
     const now = clock.now();
     const status = await readStatus({
       ...{ store, config, connectors, now, midnight: startOfDay(now, config.session.timeZone ?? hostZone()) },

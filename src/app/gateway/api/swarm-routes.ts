@@ -82,7 +82,7 @@ const publishRoute = defineRoute({
     assertOwner(principal);
     const { ports } = context;
     const at = ports.clock.now();
-    const owner = (await findAgent(call, context.config().session.mainKey))?.id ?? OWNER;
+    const owner = (await findAgent(call, context.settings.current.session.mainKey))?.id ?? OWNER;
     const swarm: SwarmRecord = { ...body, owner, profile: DEFAULT_PROFILE, createdAt: at };
     const reply = { status: 201, json: swarm };
     const audited = { action: "swarm.put", target: swarm.nametag, args: body };

@@ -61,7 +61,7 @@ const terminalRoute = defineRoute({
       ? (one: AgentRecord | undefined) => one !== undefined && seesAgent(principal, one)
       : undefined;
     const described = await context.agents.describe({ agent, profile, channel, counts });
-    const commands = commandsOn(context.config().commands, TERMINAL_CHANNEL);
+    const commands = commandsOn(context.settings.current.commands, TERMINAL_CHANNEL);
     const terminal = seat.kind === "owner" ? seat.user : null;
     const facts = { version, startedAt, url: terminal === null ? null : urlOf(context), terminal };
     const { logins, refusedKeys } = terminal === null ? { logins: [], refusedKeys: [] } : described;
@@ -70,7 +70,8 @@ const terminalRoute = defineRoute({
 });
 
 /** Where the owner's browser and phone find it. */
-const urlOf = ({ config, address }: GatewayContext): string | null => config().gateway.publicUrl ?? address.url ?? null;
+const urlOf = ({ settings, address }: GatewayContext): string | null =>
+  settings.current.gateway.publicUrl ?? address.url ?? null;
 
 const sendBody = z.strictObject({
   user,

@@ -80,8 +80,8 @@ export async function namedAt(
 export const MAX_THREAD = 64;
 
 /** The conversation of a seat: the main one, or a named thread. The first message to it creates it. */
-export function addressAt(context: Pick<GatewayContext, "config">, seat: Seat, threadId: string | undefined) {
-  const config = context.config();
+export function addressAt(context: Pick<GatewayContext, "settings">, seat: Seat, threadId: string | undefined) {
+  const config = context.settings.current;
   if (seat.kind === "owner") {
     const { user } = seat;
     return addressFor({ connector: TERMINAL_CHANNEL, userId: user, channelId: user, threadId }, config);

@@ -188,7 +188,7 @@ const runHeartbeatRoute = defineRoute({
   bodyOptional: true,
   answers: { status: 202, holds: "`{ asked: [profile, …] }`; GET /api/heartbeat shows the outcome" },
   async handle({ context, body: { profile } }) {
-    if (!context.config().cron.enabled) {
+    if (!context.settings.current.cron.enabled) {
       throw new HttpError(409, "disabled", "Triggers are disabled on this node.", {
         hint: "Set cron.enabled to true.",
       });
@@ -219,7 +219,7 @@ const wakeRoute = defineRoute({
   async handle(call) {
     const { context, body } = call;
     const { profile = DEFAULT_PROFILE } = body;
-    const config = context.config();
+    const config = context.settings.current;
     if (!profilesOf(config).includes(profile))
       throw new NotFoundError(unknownName("profile", profile, profilesOf(config)));
     const silent = body.mode === "now" ? undefined : true;

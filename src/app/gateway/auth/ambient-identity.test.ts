@@ -21,7 +21,7 @@ async function identityIn(world: World) {
   const { login, cookie, authorization, names = [], peer = "10.0.0.2", person = "ann", role = "guest" } = world;
   const directory = { now: async () => ({ personOf: () => person as PersonId, record: () => ({ role }) }) };
   const context = {
-    config: () => ({ gateway: { trustedProxy: { header: "X-Who", addresses: ["10.0.0.2"] } } }),
+    settings: { current: { gateway: { trustedProxy: { header: "X-Who", addresses: ["10.0.0.2"] } } } },
     logins: { find: async (secret: string) => (secret === "good" ? OWNER : undefined) },
     agents: { directory },
   } as never;

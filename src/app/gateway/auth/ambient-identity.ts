@@ -2,8 +2,10 @@
  * Who a request comes from if it has no token: the person that a trusted proxy names, or the login that the page sends in a header.
  * There is no cookie: a browser sends cookies to every port of a host, and accepts them from every port.
  */
+
 import type { IncomingMessage } from "node:http";
-import type { Config } from "../../../config/config-schema.ts";
+import type { Settings } from "../../../config/settings.ts";
+import type { Current } from "../../../core/current.ts";
 import { accountOf, isRecordId } from "../../../core/people/person.ts";
 import type { Directory } from "../../../engine/people/directory.ts";
 import { HttpError } from "../http/http-error.ts";
@@ -12,7 +14,7 @@ import type { LoginService } from "./login-service.ts";
 import { PROXY_PREFIX, type Principal } from "./principal.ts";
 
 interface AmbientContext {
-  readonly config: () => Config;
+  readonly settings: Current<Settings>;
   readonly logins: LoginService;
   readonly agents: { readonly directory: Directory };
 }
@@ -33,7 +35,7 @@ export function ambientIdentity(context: AmbientContext, caller: Caller): Promis
   const { surface, incoming } = caller;
   if (surface !== "network" || incoming.headers.authorization !== undefined) return undefined;
   const secret = loginSecretIn(incoming);
-  const mayHaveOne = secret !== undefined || context.config().gateway.trustedProxy !== undefined;
+  const mayHaveOne = secret !== undefined || context.settings.current.gateway.trustedProxy !== undefined;
   return mayHaveOne ? identityOf(context, caller, secret) : undefined;
 }
 
@@ -55,8 +57,11 @@ async function identityOf(
 }
 
 /** The header counts only from the addresses of the configuration: the peer of the connection, never what a header says. */
-async function byProxy({ config, agents }: AmbientContext, { incoming, peer }: Caller): Promise<Principal | undefined> {
-  const { trustedProxy } = config().gateway;
+async function byProxy(
+  { settings, agents }: AmbientContext,
+  { incoming, peer }: Caller,
+): Promise<Principal | undefined> {
+  const { trustedProxy } = settings.current.gateway;
   if (!trustedProxy?.addresses.includes(peer)) return undefined;
   const given = valuesOf(incoming, trustedProxy.header.toLowerCase());
   if (given.length === 0) return undefined;

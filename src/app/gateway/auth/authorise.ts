@@ -1,4 +1,5 @@
 /** Finds out who sends a request. What the sender may do is decided by `judge-request.ts`. */
+
 import type { IncomingMessage } from "node:http";
 import type { Scope } from "../../../core/rights/scope.ts";
 import type { GatewayLimits } from "../http/gateway-limits.ts";

@@ -10,7 +10,7 @@ const dayOf = (at: number) => new Date(at).toISOString().slice(0, 10);
 
 describe("the usage limiter", () => {
   const open = async (limits: { perToken?: UsageLimits; perPerson?: UsageLimits }) => {
-    const engine = await TestEngine.open({ system: { budgets: { limitsFor: () => ({}), dayOf } } });
+    const engine = await TestEngine.open({ settings: { budgets: {} } });
     const { store, clock } = engine;
     const configured = () => ({ perToken: {}, perPerson: {}, ...limits });
     const make = () => new UsageLimiter({ store, clock }, { limits: configured, dayOf });

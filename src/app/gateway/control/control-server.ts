@@ -19,7 +19,7 @@ export function controlServer(context: GatewayContext, router: LazyRouter, store
     context,
     surface: "control",
     router,
-    policy: () => controlPolicy(context.config()),
+    policy: () => controlPolicy(context.settings.current),
     onRequestEnd() {},
   });
   const digest = createHash("sha256")

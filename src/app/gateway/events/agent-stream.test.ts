@@ -49,7 +49,7 @@ async function open({ shared = false } = {}) {
   const context = {
     ...{ ports: { clock, store, log: silentLog }, runEvents: new RunEventHub(events, remote), metrics: new Metrics() },
     ...{
-      config: () => config,
+      settings: { current: config },
       limits: { streamBufferBytes: 1_000_000 },
       streams: new OpenStreams(() => ({ streams: 10, streamsPerToken: 10 })),
     },

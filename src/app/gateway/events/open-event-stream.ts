@@ -1,6 +1,8 @@
 /** Answers a request with a stream of server-sent events: headers, heartbeats, and the stream limits of its token. */
+
 import type { ServerResponse } from "node:http";
-import type { Config } from "../../../config/config-schema.ts";
+import type { Settings } from "../../../config/settings.ts";
+import type { Current } from "../../../core/current.ts";
 import type { Clock } from "../../../core/ports/clock.ts";
 import type { Principal } from "../auth/principal.ts";
 import { isStillValid, type ValidityContext } from "../auth/still-valid.ts";
@@ -13,7 +15,7 @@ import type { OpenStreams } from "./open-streams.ts";
 /** The part of the gateway's context that a stream needs. */
 export interface StreamContext extends ValidityContext {
   readonly ports: { readonly clock: Clock };
-  readonly config: () => Config;
+  readonly settings: Current<Settings>;
   readonly limits: Pick<GatewayLimits, "streamBufferBytes">;
   readonly streams: OpenStreams;
   readonly metrics: Metrics;

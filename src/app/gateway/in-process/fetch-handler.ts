@@ -18,7 +18,7 @@ export interface FetchEnvironment {
 export type FetchHandler = (request: Request, env?: FetchEnvironment) => Promise<Response>;
 
 export function ownerTransport(context: GatewayContext, router: LazyRouter): Transport {
-  const policy = controlPolicy(context.config());
+  const policy = controlPolicy(context.settings.current);
   const listener = requestListener({ context, surface: "control", router, policy: () => policy, onRequestEnd() {} });
   return async ({ method, path, headers, body, signal }) => {
     const { status, body: answer } = await exchangeLocally(listener, {
@@ -39,7 +39,7 @@ export function fetchHandler(context: GatewayContext, router: LazyRouter): Fetch
       context,
       surface: "network",
       router,
-      policy: () => requestPolicy(context.config(), CONTROL_HOST, secure),
+      policy: () => requestPolicy(context.settings.current, CONTROL_HOST, secure),
       onRequestEnd() {},
     });
   const [plain, secure] = [listenerOf(false), listenerOf(true)];

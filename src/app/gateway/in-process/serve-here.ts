@@ -25,7 +25,7 @@ export interface ServedHere {
   close(): Promise<void>;
 }
 
-interface HereOptions extends Pick<ContextOptions, "node" | "config" | "routes" | "env" | "limits"> {
+interface HereOptions extends Pick<ContextOptions, "node" | "settings" | "routes" | "env" | "limits"> {
   readonly paths: HomePaths;
   /** The address of the shared store, if the node uses one. */
   readonly store?: string;
@@ -60,11 +60,11 @@ export function serveHere(options: HereOptions): ServedHere {
 }
 
 async function open(options: HereOptions, stopping: AbortSignal, first: Asker) {
-  const { node, config, paths, env, store, rootToken, reload = cannotReload, routes, limits } = options;
+  const { node, settings, paths, env, store, rootToken, reload = cannotReload, routes, limits } = options;
   const [{ closeContext, createContext, loadRoutes }, early, { lazyRouter }, { readVersion }, here] =
     await loadGateway(first);
   const { version = readVersion() } = options;
-  const about = { node, config, reload, paths, env, rootToken: rootToken?.(), version, routes, limits };
+  const about = { node, settings, reload, paths, env, rootToken: rootToken?.(), version, routes, limits };
   const context = await createContext(about, stopping);
   const router = lazyRouter(routes ?? early, () => loadRoutes(options));
   let server: HttpServer | undefined;

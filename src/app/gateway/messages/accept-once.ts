@@ -2,8 +2,10 @@
  * Accepts a message over HTTP: counts it against the limits of its token and person, reads commands if they are on for the API, and
  * posts it once, even if the request is repeated (M18). Every route that accepts a message goes through here.
  */
+
 import type { ServerResponse } from "node:http";
 import type { Config } from "../../../config/config-schema.ts";
+import type { Current } from "../../../core/current.ts";
 import { type AgentId, messageId } from "../../../core/ids.ts";
 import type { Behalf } from "../../../core/people/behalf.ts";
 import type { PersonId } from "../../../core/people/person.ts";
@@ -27,7 +29,7 @@ export interface AcceptingCall extends IdentifiedRequest {
     readonly ports: Pick<Ports, "store" | "clock">;
     readonly limiter: UsageLimiter;
     readonly ledger: RequestLedger;
-    config(): Pick<Config, "commands" | "session">;
+    readonly settings: Current<Pick<Config, "commands" | "session">>;
   };
   readonly outgoing: ServerResponse;
   readonly keyed?: KeyedEntry;
@@ -79,7 +81,7 @@ export async function acceptOnce(
   const before = identity ? await earlier() : call.before;
   if (before) return { ...before, isRepeated: true };
   const { speaker = options.speaker, ...made } = await message();
-  const [body, command] = chatBody(context.config(), made.body, API_CONNECTOR);
+  const [body, command] = chatBody(context.settings.current, made.body, API_CONNECTOR);
   const posting = { ...(await postingOf(call, speaker, request)), ...made, body };
   if (command) await postCommand(call, { ...posting, body: command });
   const posted = await context.agents.post(posting).catch(async (error) => {

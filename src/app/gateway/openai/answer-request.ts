@@ -56,7 +56,11 @@ export async function answerRequest(
     given.length > 0
       ? await conversationOfResults(store, principal, given, { user: request.user, previous })
       : { results: undefined, conversation: await conversationNamed(call, request, previous) };
-  const settings = readSettings(context.config(), conversation.profile, body as unknown as Record<string, unknown>);
+  const settings = readSettings(
+    context.settings.current,
+    conversation.profile,
+    body as unknown as Record<string, unknown>,
+  );
   const { text, files, system } = readPrompt(prompt.messages, conversation.isNew, prompt.param);
   if (body.stream) assertStreamAllowed(call);
   const told = [system ?? [], formatPrompt(settings) ?? []].flat().join("\n\n");
@@ -65,7 +69,7 @@ export async function answerRequest(
     ...{ conversation, text, files, results, temperature, tools, system: told === "" ? undefined : told },
     identity: {
       sender: senderNamed(principal, request.user),
-      target: targetOf(context.config(), principal, request),
+      target: targetOf(context.settings.current, principal, request),
       said: prompt.said,
       content: async () => ({
         text: text.trim(),
@@ -102,7 +106,7 @@ const conversationNamed = (
 ): Promise<Conversation> =>
   typeof previous === "string"
     ? continuedConversation(context.ports.store, principal, previous, request.user)
-    : resolveConversation(context.config(), context.ports.store, principal, request);
+    : resolveConversation(context.settings.current, context.ports.store, principal, request);
 
 /** An answer that is not of the form that was asked for is an error, whole and as a stream. */
 const withFormat = (question: PostedQuestion, settings: RequestSettings): PostedQuestion => ({

@@ -110,7 +110,7 @@ async function waitForAnswer(
   if (context.stopping.aborted) onStop();
   context.stopping.addEventListener("abort", onStop, { once: true });
   try {
-    const timeoutMs = context.config().runs.timeoutSeconds * 1000;
+    const timeoutMs = context.settings.current.runs.timeoutSeconds * 1000;
     const { result } = await Promise.race([context.agents.waitForMessage({ agentId, seq }, timeoutMs), stopped]);
     const answer = result ? answerOfResult(result, seq) : await readAnswer(context.ports, agentId, seq);
     if (answer) return answer;

@@ -28,7 +28,7 @@ const modelsRoute = defineRoute({
   answers: { status: 200, holds: "a list of models" },
   async handle(call) {
     const { context } = call;
-    const profiles = profilesOf(context.config()).map((name) => modelOf(name, context.startedAt));
+    const profiles = profilesOf(context.settings.current).map((name) => modelOf(name, context.startedAt));
     const agents = (await listedAgents(call)).map((agent) => modelOf(agent.sessionKey, agent.createdAt));
     return { json: { object: "list", data: [...profiles, ...agents] } };
   },
@@ -54,7 +54,7 @@ const modelRoute = defineRoute({
   params: z.object({ model: z.string().min(1).max(512) }),
   answers: { status: 200, holds: "a model" },
   async handle({ context, params: { model }, principal }) {
-    const config = context.config();
+    const config = context.settings.current;
     if (profilesOf(config).includes(model)) return { json: modelOf(model, context.startedAt) };
     const { store } = context.ports;
     // An agent that the token may not message answers 404 too, so that its existence stays hidden.

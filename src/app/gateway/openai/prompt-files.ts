@@ -130,7 +130,7 @@ async function loaded(
   { context }: Pick<Call, "context">,
   { url, param }: { readonly url: string; readonly param: string },
 ): Promise<Buffer> {
-  const { files, network } = context.config();
+  const { files, network } = context.settings.current;
   const load = outgoingHttp({ allowed: () => new AllowedAddresses(network.allowPrivate) });
   const signal = AbortSignal.any([AbortSignal.timeout(LOAD_MS), context.stopping]);
   try {

@@ -101,9 +101,9 @@ async function runningQuestion(call: Call, chat: string, model: string): Promise
   const { context, principal } = call;
   const { store } = context.ports;
   const request = { model, user: userOf(principal, chat) };
-  const { to, isNew } = await resolveConversation(context.config(), store, principal, request);
+  const { to, isNew } = await resolveConversation(context.settings.current, store, principal, request);
   if (isNew) return undefined;
-  const key = targetOf(context.config(), principal, request) as SessionKey;
+  const key = targetOf(context.settings.current, principal, request) as SessionKey;
   const agent = "agentId" in to ? await store.agent(to.agentId) : await store.agentByKey(key);
   const run = agent?.runId === undefined ? undefined : await store.run(agent.runId);
   const seq = run?.body.seqs.at(-1);

@@ -1,8 +1,10 @@
 /** What handlers work with: the engine, the tokens and limits, the events and the open streams. One per gateway. */
+
 import type { MemorySearch } from "../../../adapters/search/search-scope.ts";
 import type { FileChanges } from "../../../adapters/workspace/changes/file-changes.ts";
-import type { Config } from "../../../config/config-schema.ts";
 import type { HomePaths } from "../../../config/paths.ts";
+import type { Settings } from "../../../config/settings.ts";
+import type { Current } from "../../../core/current.ts";
 import type { Ports } from "../../../core/ports/ports.ts";
 import type { AgentSystem } from "../../../engine/agents/agent-system.ts";
 import type { RemoteNodes } from "../../../engine/cluster/relay-events.ts";
@@ -27,8 +29,8 @@ export interface GatewayContext {
   readonly ports: Ports;
   /** Cron jobs, heartbeats, webhooks. */
   readonly triggers: Triggers;
-  /** The current configuration. Call it at each use: a reload changes part of it. */
-  readonly config: () => Config;
+  /** A request takes `current` once: a reload changes part of it. */
+  readonly settings: Current<Settings>;
   /** The home of this process. */
   readonly paths: HomePaths;
   /** The environment of this process, with the keys of models. */

@@ -34,7 +34,7 @@ export async function serveRoute(
     const sender = authorise(context, route, exchange, ambient && (await ambient));
     const principal = await admitted(context.agents.directory, route, sender);
     const hasBody = route.body || route.method !== "GET";
-    const config = context.config();
+    const config = context.settings.current;
     const maxBody = route.maxBody?.(config) ?? config.gateway.limits.bodyBytes;
     const raw = hasBody ? await readBody(incoming, maxBody) : EMPTY;
     const call: Call = {

@@ -66,7 +66,7 @@ beforeAll(async () => {
   const store = openSqliteStore({ home: planted });
   await plantRows(store);
   const ports = { store, ids: systemIds(), clock: systemClock };
-  const files = openFiles({ ports, blobs: diskFileStore(paths.files), config, paths });
+  const files = openFiles({ ports, blobs: diskFileStore(paths.files), settings: { current: config }, paths });
   const stored = await files.put({
     data: Buffer.from("zebrafinch file"),
     name: "zebrafinch.txt",
@@ -74,7 +74,7 @@ beforeAll(async () => {
   });
   const holds = { op: "file.hold", files: [stored.id], by: { agentId: AGENTS[0] as AgentId } } as const;
   await store.commit({ id: ports.ids.change(), site: "test", at: Date.now(), ops: [holds] });
-  const changes = nodeChanges({ config, paths, clock: systemClock, env: {} });
+  const changes = nodeChanges({ settings: { current: config }, paths, clock: systemClock, env: {} });
   const by = { person: PERSON, surface: "api" };
   await changes.write(`people/${PERSON}/MEMORY.md`, "zebrafinch, changed", { by });
   await store.close();

@@ -3,27 +3,26 @@
  * membership; a node that joins again makes a new one.
  */
 import type { AgentRecord } from "../../../core/agent/agent.ts";
-import { withDefaults } from "../../../core/live-options.ts";
 import type { Gate } from "../../../core/ports/gate.ts";
 import type { Ports } from "../../../core/ports/ports.ts";
 import { isNode } from "../../../core/rights/exec-settings.ts";
-import { DEFAULT_TEXT_LIMITS, type TextLimits } from "../../../core/text-limits.ts";
 import { type ApprovalPort, approvalPortOf } from "../../approvals/approval-port.ts";
 import type { Approvals } from "../../approvals/approvals.ts";
 import { digestOf } from "../../approvals/call-digest.ts";
+import { budgetsOf } from "../../budgets/budget-settings.ts";
 import { personNow } from "../../budgets/person-now.ts";
 import { ShownFiles } from "../../context/show-files.ts";
 import type { Emit } from "../../engine-event.ts";
-import type { QueuePolicy } from "../../inbox/queue-settings.ts";
 import type { Outbox } from "../../outbox/outbox.ts";
 import type { Directory } from "../../people/directory.ts";
+import { configuredRules } from "../../rights/configured-rules.ts";
 import { gateOf } from "../../rights/gate.ts";
 import type { Lanes } from "../../runs/lanes.ts";
 import { limitedModel } from "../../runtime/limited-model.ts";
 import { modelTool } from "../../runtime/model-call.ts";
 import { type People, personOf } from "../../runtime/people.ts";
 import type { RunEvents } from "../../runtime/run-events.ts";
-import { DEFAULT_RUN_SETTINGS, type RunPorts } from "../../runtime/run-ports.ts";
+import type { RunPorts } from "../../runtime/run-ports.ts";
 import { answerSubagentsCommand } from "../../subagents/chat-command.ts";
 import type { Subagents } from "../../subagents/subagents.ts";
 import { ancestorsOf } from "../../subagents/tree.ts";
@@ -40,9 +39,6 @@ export interface ActorHost {
   /** Whether the agents that are claimed now were left by an earlier process. */
   restoring(): boolean;
   readonly startedAt: number;
-  /** Whether the session is stale and ends before the next message (M10). */
-  isStale(agent: AgentRecord, lastInteractionAt: number, now: number): boolean;
-  readonly queue: QueuePolicy;
   /** The other node that this agent's runs belong to, because its commands run there. Undefined: it may work here. */
   elsewhere(agent: AgentRecord): Promise<number | undefined>;
   /** Runs that may have killed a process are tried by these rules (M13). */
@@ -53,7 +49,7 @@ export interface ActorHost {
   readonly emit: Emit;
 }
 
-type Given = Pick<ActorHost, "lanes" | "node" | "queue" | "trials" | "fates" | "restoring" | "draining" | "emit">;
+type Given = Pick<ActorHost, "lanes" | "node" | "trials" | "fates" | "restoring" | "draining" | "emit">;
 
 interface HostParts extends Given {
   readonly events: RunEvents;
@@ -66,7 +62,6 @@ interface HostParts extends Given {
 }
 
 export function actorHostOf(ports: Ports, options: AgentSystemOptions, parts: HostParts): ActorHost {
-  const { restore = "resume", isStale = () => false } = options;
   const {
     events: _events,
     subagents: _subagents,
@@ -80,8 +75,7 @@ export function actorHostOf(ports: Ports, options: AgentSystemOptions, parts: Ho
   const elsewhere = nodeForCommands(ports, options, parts.node);
   return {
     ...given,
-    restore,
-    isStale,
+    restore: options.settings.current.runs.restore,
     elsewhere,
     startedAt: ports.clock.now(),
     ports: runPortsOf(ports, options, parts),
@@ -90,9 +84,9 @@ export function actorHostOf(ports: Ports, options: AgentSystemOptions, parts: Ho
 
 /** `execNode` of an agent: its runs are on that node while it lives. */
 const nodeForCommands =
-  ({ store, clock }: Ports, { rights, nodeName }: AgentSystemOptions, own: number): ActorHost["elsewhere"] =>
+  ({ store, clock }: Ports, { settings, nodeName }: AgentSystemOptions, own: number): ActorHost["elsewhere"] =>
   async (agent) => {
-    const wanted = rights?.rules?.nodeOf(agent);
+    const wanted = configuredRules(settings.current).nodeOf(agent);
     if (!wanted || isNode(wanted, nodeName)) return undefined;
     const now = clock.now();
     return (await store.nodes()).findLast(
@@ -102,12 +96,13 @@ const nodeForCommands =
   };
 
 function runPortsOf(ports: Ports, options: AgentSystemOptions, parts: HostParts): RunPorts {
-  const { hooks, watchdog, watchdogNotes = watchdogNotesOf(ports) } = options;
+  const { hooks, watchdog, watchdogNotes = watchdogNotesOf(ports), settings } = options;
   const { events, subagents, outbox, people, directory, approvals, emit } = parts;
   const whoNow = personNow(directory);
   const shown = options.files && new ShownFiles(ports.store, options.files);
-  const textLimits = (): TextLimits => options.textLimits ?? DEFAULT_TEXT_LIMITS;
-  const asking = approvalPortOf(options, people, {
+  const asking = approvalPortOf({
+    people,
+    surroundingsOf: options.rights?.surroundingsOf,
     asked: (dueAt) => approvals.asked(dueAt),
     definitionOf(agent, name) {
       const tool = ports.tools.find(agent, name);
@@ -116,32 +111,21 @@ function runPortsOf(ports: Ports, options: AgentSystemOptions, parts: HostParts)
   });
   return {
     ...ports,
-    model: limitedModel(ports.model, () => textLimits().answerCharacters),
-    textLimits,
+    model: limitedModel(ports.model, settings),
     watchdog,
-    settings: withDefaults(DEFAULT_RUN_SETTINGS, () => options.runs),
+    settings,
     events,
     watchdogNotes,
     ...hooks,
     resolveModel: options.resolveModel,
     gate: options.rights && gateFor(ports, options, directory, asking),
     approvals: asking,
-    sendPolicy: options.sendPolicy,
     setsRoute: people.setsRoute,
     personOf: people.personOf,
     directory,
-    limits: options.limits,
-    writesWorkspace: ({ profile, state }) =>
-      [profile, ...(state.inheritedProfiles ?? [])].every(
-        (name) => (options.rights?.rules?.workspaceAccessOf(name) ?? "rw") === "rw",
-      ),
     contextLimits: options.contextLimits,
     showFiles: shown && ((agentId, messages) => shown.show(agentId, messages)),
-    // Read for each call: budgets change while the program runs.
-    get budgets() {
-      const { budgets } = options;
-      return budgets && { personNow: whoNow, ...budgets };
-    },
+    budgets: () => ({ personNow: whoNow, ...budgetsOf(settings.current) }),
     opsOnRunEnd: async (agent, run, result, deliveries) => [
       ...(isChild(agent) ? await subagents.opsOnRunEnd(agent, run, result) : []),
       ...((await hooks?.opsOnRunEnd?.(agent, run, result, deliveries)) ?? []),
@@ -158,7 +142,6 @@ function runPortsOf(ports: Ports, options: AgentSystemOptions, parts: HostParts)
     stopChildren: (agent) => subagents.stopChildren(agent),
     aboutChildren: (agent, command) => answerSubagentsCommand(ports, subagents, agent, command),
     answerCommand: parts.answerCommand,
-    readsCommands: (channel) => options.commands?.isOn?.(channel) ?? true,
     onDeliveries: (deliveries, results) => outbox.offer(deliveries, results),
     posted: (messages) => {
       for (const posted of messages) emit({ type: "posted", posted });
@@ -167,11 +150,9 @@ function runPortsOf(ports: Ports, options: AgentSystemOptions, parts: HostParts)
 }
 
 function gateFor(ports: Ports, options: AgentSystemOptions, directory: Directory, asking: ApprovalPort): Gate {
-  const { rights, people = { isOwner: options.isOwner } } = options;
+  const { rights, settings } = options;
   return gateOf({
-    policyOf: (profile) => rights?.policyOf?.(profile),
-    nesting: () => rights?.nesting?.() ?? false,
-    rules: rights?.rules,
+    settings,
     placeOf: rights?.placeOf && ((agent) => rights.placeOf?.(agent) ?? Promise.resolve({})),
     nodeNames: async () => (await ports.store.nodes()).map(({ name }) => name),
     ancestorsOf: (agent) => ancestorsOf(ports.store, agent),
@@ -180,7 +161,8 @@ function gateFor(ports: Ports, options: AgentSystemOptions, directory: Directory
     digestOf: async (agent, call, effects, runId) =>
       digestOf(call, await asking.surroundingsOf(agent, call, effects, runId)),
     // A swarm's agent has the rights of its contact, and its kind limits it to talking.
-    personOf: (agent) => personOf(ports.store, people, agent, { rights: agent.descriptor.type !== "swarm" }),
+    personOf: (agent) =>
+      personOf(ports.store, settings.current.identity, agent, { rights: agent.descriptor.type !== "swarm" }),
   });
 }
 

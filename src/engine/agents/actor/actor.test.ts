@@ -145,7 +145,7 @@ describe("a queue above its cap", () => {
           if (text === "one") await held;
           return `answer to ${text}`;
         },
-        system: { queue: { ...configDefaults.queue, byChannel: {}, mode, cap: 1, drop: "summarize" } },
+        settings: { queue: { ...configDefaults.queue, byChannel: {}, mode, cap: 1, drop: "summarize" } },
       });
       await engine.tell("one");
       for (const word of ["two", "three", "four"]) await engine.tell(word);
@@ -201,8 +201,9 @@ describe("an agent with commands on another node", () => {
     ["works here if it has left", [{ ...builder, ends: "left" }, other], undefined],
     ["works here if it returned under another name", [{ ...builder, ends: "returned" }, other], undefined],
   ])("%s", async (_title, nodes, expected) => {
-    const rules = { nodeOf: () => "builder", partiesOf: () => [], workspaceAccessOf: () => "rw" as const };
-    const engine = await TestEngine.open({ system: { rights: { rules } } });
+    const engine = await TestEngine.open({
+      settings: { profiles: { main: { exec: { host: "node", node: "builder" } } } },
+    });
     const joined: number[] = [];
     const join = async (name: string, lease = HOUR, was?: number): Promise<number> => {
       const [one] = await engine.put({ op: "node.join", name, leaseUntil: engine.clock.now() + lease, was });

@@ -84,7 +84,7 @@ it("reports to the requester of a child whose message gets no run", async () => 
   const hold = Promise.withResolvers<string>();
   const engine = await openFamily(
     { child: () => hold.promise },
-    { system: { lanes: { main: 2, subagent: 1, cron: 1, nested: 1 } } },
+    { settings: { lanes: { main: 2, subagent: 1, cron: 1, nested: 1 } } },
   );
   await engine.tell("spawn one");
   await engine.tell("spawn two");

@@ -24,7 +24,10 @@ describe("a message that arrives while a run is active", () => {
     ["a queued message waits", user("later"), "queue", undefined],
     ["a steering message waits for its next step", user("beside"), "steer", undefined],
   ])("%s", async (_title, body, mode, outcome) => {
-    const engine = await TestEngine.open({ script: inTurn((call) => stall(call, never), "next"), system: queue(mode) });
+    const engine = await TestEngine.open({
+      script: inTurn((call) => stall(call, never), "next"),
+      settings: queue(mode),
+    });
     await engine.tell("work");
     await engine.send(body);
     await engine.settle();
@@ -77,7 +80,7 @@ describe("a message that arrives while a run is active", () => {
     const hold = gate<void>();
     const call = { call: [{ name: "work" }] };
     const engine = await TestEngine.open({
-      system: queue(mode),
+      settings: queue(mode),
       script: inTurn(
         (one) =>
           during === "streams"
@@ -102,7 +105,7 @@ describe("a message that arrives while a run is active", () => {
   it("does not steer behind a message that waits for its own run", async () => {
     const hold = gate<string>();
     const engine = await TestEngine.open({
-      system: queue("steer"),
+      settings: queue("steer"),
       script: inTurn({ call: [{ name: "work" }] }, "done"),
       tools: { work: { execute: () => hold.promise } },
     });
@@ -118,7 +121,7 @@ describe("a message that arrives while a run is active", () => {
 describe("an agent at rest with a long inbox", () => {
   /** The numbers of messages that the agent reads before its first run. */
   async function read(mode: QueueMode, cap: number, last: MessageBody = user("last")): Promise<number> {
-    const engine = await TestEngine.open({ system: queue(mode, { cap }) });
+    const engine = await TestEngine.open({ settings: queue(mode, { cap }) });
     await engine.tell("first");
     await engine.drain();
     for (let n = 0; n < 20; n++) await engine.send(user(`m${n}`));

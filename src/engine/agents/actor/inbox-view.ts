@@ -3,6 +3,7 @@
  * reads as little as the queue's mode allows, and remembers what it has read.
  */
 
+import type { Settings } from "../../../config/settings.ts";
 import type { AgentState } from "../../../core/agent/state.ts";
 import { errorText } from "../../../core/errors.ts";
 import type { AgentId } from "../../../core/ids.ts";
@@ -19,6 +20,7 @@ import {
   steerableNow,
   type Waiting,
 } from "../../inbox/decide.ts";
+import { queueSettingsFor } from "../../inbox/queue-settings.ts";
 import type { AgentLease } from "../../runtime/agent-lease.ts";
 import type { LiveRun } from "../../runtime/live-run.ts";
 import type { ActorHost } from "./actor-host.ts";
@@ -35,7 +37,7 @@ export interface Look {
   readonly now: number;
 }
 
-type ViewHost = Pick<ActorHost, "ports" | "queue">;
+type ViewHost = Pick<ActorHost, "ports">;
 
 export class InboxView {
   readonly #host: ViewHost;
@@ -63,12 +65,12 @@ export class InboxView {
   }
 
   /** The next action of an agent at rest. */
-  async choose(lease: AgentLease, busyUntil: number | undefined): Promise<Look> {
-    const { messages, urgent } = await this.#waiting(lease);
-    const waiting = messages.map((message) => this.#withSettings(message, lease.state));
+  async choose(lease: AgentLease, busyUntil: number | undefined, settings: Settings): Promise<Look> {
+    const { messages, urgent } = await this.#waiting(lease, settings);
+    const waiting = messages.map((message) => withSettings(message, lease.state, settings));
     const now = this.#host.ports.clock.now();
     const own = lease.record.person;
-    const choice = choose({ own, now, waiting, urgent, busyUntil, dedupe: this.#host.queue.dedupe });
+    const choice = choose({ own, now, waiting, urgent, busyUntil, dedupe: settings.queue.dedupe });
     return { choice, messages, seen: messages.at(-1)?.seq ?? 0, now };
   }
 
@@ -168,15 +170,15 @@ export class InboxView {
     const fresh = await store.waiting(this.#agentId, { limit: PAGE, afterSeq: this.#seen });
     const urgent = await store.waiting(this.#agentId, { limit: FIRST_PAGE, urgent: true });
     this.#seen = Math.max(this.#seen, fresh.at(-1)?.seq ?? 0);
-    return [...urgent, ...fresh].map((message) => this.#withSettings(message, state));
-  }
-
-  #withSettings(message: Message, state: AgentState): Waiting {
-    return { message, settings: this.#host.queue.settingsFor(message, state) };
+    const settings = this.#host.ports.settings.current;
+    return [...urgent, ...fresh].map((message) => withSettings(message, state, settings));
   }
 
   /** The waiting messages: the first page if the first message runs alone and none is dropped, otherwise all. */
-  async #waiting(lease: AgentLease): Promise<{ messages: readonly Message[]; urgent: readonly Message[] }> {
+  async #waiting(
+    lease: AgentLease,
+    settings: Settings,
+  ): Promise<{ messages: readonly Message[]; urgent: readonly Message[] }> {
     const { store } = this.#host.ports;
     const known = this.#waits;
     this.#waits = undefined;
@@ -185,7 +187,7 @@ export class InboxView {
     if (!first || page.length < FIRST_PAGE)
       return { messages: page, urgent: page.filter(({ body }) => isUrgent(body)) };
     const urgent = await store.waiting(this.#agentId, { limit: FIRST_PAGE, urgent: true });
-    const { mode, cap } = this.#host.queue.settingsFor(first, lease.state);
+    const { mode, cap } = queueSettingsFor(settings, first, lease.state);
     const alone =
       (mode === "queue" || mode === "steer") && !this.#interrupted && urgent.every(({ body }) => body.kind !== "user");
     if (alone && ((await store.agent(this.#agentId))?.waiting ?? 0) <= cap) return { messages: page, urgent };
@@ -196,6 +198,11 @@ export class InboxView {
     }
   }
 }
+
+const withSettings = (message: Message, state: AgentState, settings: Settings): Waiting => ({
+  message,
+  settings: queueSettingsFor(settings, message, state),
+});
 
 function arrivalAt({ state, body }: Pick<LiveRun, "state" | "body">, waiting: Waiting, own?: PersonId): Arrival {
   const [streaming, compacting] = [state === "streaming", state === "compacting"];

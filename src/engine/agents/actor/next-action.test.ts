@@ -110,8 +110,9 @@ describe("a stop between a choice and its commit", () => {
 
 describe("an agent with commands on another node", () => {
   it("works here at once if that node leaves before the agent is handed over", async () => {
-    const rules = { nodeOf: () => "builder", partiesOf: () => [], workspaceAccessOf: () => "rw" as const };
-    const engine = await TestEngine.open({ system: { rights: { rules } } });
+    const engine = await TestEngine.open({
+      settings: { profiles: { main: { exec: { host: "node", node: "builder" } } } },
+    });
     const leaseUntil = engine.clock.now() + 3600_000;
     const [node] = await engine.put({ op: "node.join", name: "builder", leaseUntil });
     if (node?.op !== "node.join") throw new TypeError("no node");
@@ -123,8 +124,8 @@ describe("an agent with commands on another node", () => {
 
 describe("a message that continues an entry", () => {
   /** Two answers; then a message after one of them. */
-  async function continued(after: string | undefined, more: { before?: MessageBody; isStale?: () => boolean } = {}) {
-    const engine = await TestEngine.open({ system: { isStale: more.isStale } });
+  async function continued(after: string | undefined, more: { before?: MessageBody } = {}) {
+    const engine = await TestEngine.open();
     for (const text of ["one", "two"]) await engine.tell(text);
     const entries = await engine.entries();
     const entry = entries.find(({ content }) => JSON.stringify(content ?? "").includes(`answer to ${after}`));
@@ -156,10 +157,9 @@ describe("a message that continues an entry", () => {
   });
 
   it("keeps a session that is stale", async () => {
-    let isStale = false;
-    const engine = await TestEngine.open({ system: { isStale: () => isStale } });
+    const engine = await TestEngine.open({ settings: { session: { reset: { mode: "idle", idleMinutes: 1 } } } });
     await engine.tell("one");
-    isStale = true;
+    await engine.advance(61_000);
     await engine.send({ kind: "user", text: "two", after: (await engine.agent()).leaf });
     await engine.settle();
     expect(await engine.transcript()).not.toContain("--- reset");
@@ -171,7 +171,8 @@ describe("an agent with a suspended run", () => {
     const engine = await TestEngine.open({
       script: ({ request }) => (request.messages.at(-1)?.role === "tool" ? "done" : { call: [{ name: "exec" }] }),
       tools: { exec: { rights: ["exec"] } },
-      system: { rights: {}, people: { isOwner: ({ userId }) => userId === "olga" } },
+      system: { rights: {} },
+      settings: { owner: { accounts: ["test:olga"] } },
     });
     const person = { id: "ann", role: "guest", accounts: ["test:ann"], grants: [{ ask: "exec" }] } as const;
     await engine.put({ op: "person.put", person: { ...person, createdAt: 1, createdBy: "owner" } });

@@ -3,6 +3,8 @@
  * inbox makes; `act` carries out each choice.
  */
 
+import type { Settings } from "../../../config/settings.ts";
+import { isStale, resetPolicyFor } from "../../../core/agent/session-freshness.ts";
 import type { RunId } from "../../../core/ids.ts";
 import { isSilent, type Message } from "../../../core/message/message.ts";
 import { CommitRefused } from "../../commit/commit-refused.ts";
@@ -13,7 +15,6 @@ import { changeSettings } from "../sessions/change-settings.ts";
 import { goBack, goTo } from "../sessions/go-back.ts";
 import { replaceStaleSession, resetSession } from "../sessions/reset-session.ts";
 import { updatePermanentAgent } from "../sessions/update-permanent-agent.ts";
-import type { ActorHost } from "./actor-host.ts";
 import { drainStoppedInbox, removeForGood } from "./drain-stopped-inbox.ts";
 import { countsAsTry, countTry } from "./failed-tries.ts";
 import { answerQuestion, recordEnd, recordSilent, settle, settleSpentYes, settleStop } from "./inbox-steps.ts";
@@ -43,13 +44,15 @@ export async function nextAction(parts: ActorParts, lease: AgentLease): Promise<
   const next = stopped && (await drainStopped(parts, lease));
   if (next) return next;
   if (await driver.background?.append(host.ports, lease)) return "again";
-  const look = await inbox.choose(lease, driver.busyUntil);
+  // Taken once: everything that this message needs is decided by the same settings (M37).
+  const settings = host.ports.settings.current;
+  const look = await inbox.choose(lease, driver.busyUntil, settings);
   if (parts.discards) {
     const discarded = await discardWaiting(host, lease, look.messages);
     if (discarded.length > 0) return settled(parts, discarded);
     parts.discards = false;
   }
-  return handling(parts, lease, handledBy(look.choice), () => act(parts, lease, look));
+  return handling(parts, lease, handledBy(look.choice), () => act(parts, lease, look, settings));
 }
 
 /** Counts a failed try at these messages if the work throws before a run has taken them (M48). */
@@ -75,7 +78,12 @@ function handledBy(choice: Choice): readonly Message[] {
   return "message" in choice ? [choice.message] : [];
 }
 
-async function act(parts: ActorParts, lease: AgentLease, { choice, seen, now }: Look): Promise<Next> {
+async function act(
+  parts: ActorParts,
+  lease: AgentLease,
+  { choice, seen, now }: Look,
+  settings: Settings,
+): Promise<Next> {
   const { host, driver } = parts;
   const { ports } = host;
   switch (choice.act) {
@@ -104,13 +112,13 @@ async function act(parts: ActorParts, lease: AgentLease, { choice, seen, now }: 
       if (handed) return handed;
       const moved = await followMessage(parts, lease, choice.messages);
       if (moved) return moved;
-      if (isSessionStale(host, lease, choice.messages, now)) {
+      if (isSessionStale(settings, lease, choice.messages, now)) {
         driver.background?.stop();
         await replaceStaleSession(ports, lease);
         return "again";
       }
       if (choice.messages[0]?.body.kind !== "compact" && (await driver.flush(lease))) return afterRun(lease);
-      return driver.take(lease, choice, seen);
+      return driver.take(lease, choice, seen, settings);
     }
   }
 }
@@ -253,7 +261,7 @@ async function debounce(
 
 /** Whether the session was stale before these messages. Only a message of a person counts. */
 function isSessionStale(
-  host: Pick<ActorHost, "isStale">,
+  { session, zone }: Settings,
   { record, state }: AgentLease,
   messages: readonly Message[],
   now: number,
@@ -262,5 +270,5 @@ function isSessionStale(
   if (last === undefined || !messages.some(({ body }) => body.kind === "user")) return false;
   // Such a message continues this session, however old it is.
   if (messages.some(({ body }) => body.kind === "user" && body.after !== undefined)) return false;
-  return host.isStale({ ...record, state }, last, now);
+  return isStale(resetPolicyFor(record, session.reset), last, now, zone);
 }

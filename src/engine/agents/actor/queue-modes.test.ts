@@ -33,7 +33,7 @@ function held(): { script: Script; go: () => void } {
 describe("a message during a run", () => {
   it("is collected into one prompt after the debounce, and ends as merged", async () => {
     const { script, go } = held();
-    const engine = await TestEngine.open({ script, system: queue("collect") });
+    const engine = await TestEngine.open({ script, settings: queue("collect") });
     await engine.tell("one");
     await engine.tell("two");
     await engine.tell("three");
@@ -53,7 +53,7 @@ describe("a message during a run", () => {
     ["at the same time", 0],
     ["later, but before its actor has noticed", 5],
   ])("does not wait for the debounce if it comes after the end: %s", async (_, ms) => {
-    const engine = await TestEngine.open({ system: queue("collect") });
+    const engine = await TestEngine.open({ settings: queue("collect") });
     const { commit } = engine.store;
     (engine.store as { commit: typeof commit }).commit = async (change) => {
       const result = await commit(change);
@@ -72,7 +72,7 @@ describe("a message during a run", () => {
     "gets a run of its own after the debounce in mode %s",
     async (mode) => {
       const { script, go } = held();
-      const engine = await TestEngine.open({ script: async (call) => script(call), system: queue(mode) });
+      const engine = await TestEngine.open({ script: async (call) => script(call), settings: queue(mode) });
       // The stalled call streams, so steer-backlog would steer a message of the same route. "two" has another route.
       await engine.tell("one");
       await engine.tell("two", { delivery: { channel: "test", to: "elsewhere" } });
@@ -86,7 +86,7 @@ describe("a message during a run", () => {
 
   it("gets a run of its own at once in mode queue", async () => {
     const { script, go } = held();
-    const engine = await TestEngine.open({ script, system: queue("queue") });
+    const engine = await TestEngine.open({ script, settings: queue("queue") });
     await engine.tell("one");
     await engine.tell("two");
     go();
@@ -96,7 +96,7 @@ describe("a message during a run", () => {
 
   it("ends the run in mode interrupt; the partial answer stays in history and is not sent", async () => {
     const { script } = held();
-    const engine = await TestEngine.open({ script, system: queue("interrupt") });
+    const engine = await TestEngine.open({ script, settings: queue("interrupt") });
     await engine.tell("one");
     await engine.tell("two");
     expect(engine.shown()).toEqual(["answer to two"]);
@@ -115,7 +115,7 @@ describe("a message during a run", () => {
     const looks = promise.then((): Reply => ({ call: [{ name: "look" }] }));
     let calls = 0;
     const engine = await TestEngine.open({
-      system: queue(mode),
+      settings: queue(mode),
       tools: { look: { execute: () => "seen" } },
       script: async (call) => {
         calls += 1;
@@ -140,7 +140,7 @@ describe("a message during a run", () => {
     for (const mode of ["collect", "followup", "queue", "steer", "steer-backlog", "interrupt"] as const) {
       const engine = await TestEngine.open({
         script: (call) => stall(call, new Promise(() => {})),
-        system: queue(mode),
+        settings: queue(mode),
       });
       await engine.tell("one");
       await engine.tell("two", { delivery: { channel: "test", to: "elsewhere" } });
@@ -158,7 +158,7 @@ describe("a message during a run", () => {
 
   it("leaves a trace and a line in the prompt above the cap", async () => {
     const { script, go } = held();
-    const engine = await TestEngine.open({ script, system: queue("collect", { cap: 2 }) });
+    const engine = await TestEngine.open({ script, settings: queue("collect", { cap: 2 }) });
     await engine.tell("one");
     for (const word of ["two", "three", "four", "five"]) await engine.tell(word);
     go();
@@ -178,7 +178,7 @@ describe("a message during a run", () => {
 
   it("is not dropped if a program sent it, also beside a chat above its cap", async () => {
     const { script, go } = held();
-    const engine = await TestEngine.open({ script, system: queue("collect", { cap: 2 }) });
+    const engine = await TestEngine.open({ script, settings: queue("collect", { cap: 2 }) });
     await engine.tell("one");
     const [to, { delivery }] = [{ agentId: await engine.agentId() }, engine.person()];
     const program = (text: string) => engine.tell(text, { to, delivery, source: { connector: "webhook" } });
@@ -195,7 +195,7 @@ describe("a message during a run", () => {
 
   it("is listed with what will happen to it", async () => {
     const { script } = held();
-    const engine = await TestEngine.open({ script, system: queue("collect") });
+    const engine = await TestEngine.open({ script, settings: queue("collect") });
     await engine.tell("one");
     await engine.tell("two");
     const listed = await engine.system.whatWaits(await engine.agentId());
@@ -208,7 +208,7 @@ describe("a message during a run", () => {
 
 describe("queue settings", () => {
   it("change and clear by a person's command", async () => {
-    const engine = await TestEngine.open({ system: queue("collect") });
+    const engine = await TestEngine.open({ settings: queue("collect") });
     await engine.tell("one");
     await engine.send({ kind: "setting", queue: { mode: "steer", cap: 3 } });
     await engine.settle();
@@ -253,7 +253,7 @@ describe("RunControl", () => {
 
   it("aborts a run that waits for a lane, and its messages never run", async () => {
     const { script, go } = held();
-    const engine = await TestEngine.open({ script, system: { lanes: { main: 1, subagent: 1, cron: 1, nested: 1 } } });
+    const engine = await TestEngine.open({ script, settings: { lanes: { main: 1, subagent: 1, cron: 1, nested: 1 } } });
     await engine.tell("one");
     await engine.tell("two", { name: "bob" });
     const queued = engine.system.runs.queued(await engine.agentId("bob")) as RunId;
@@ -269,7 +269,7 @@ describe("RunControl", () => {
 
 describe("a stale session", () => {
   it("ends before a person's next message, and not before a system message", async () => {
-    const engine = await TestEngine.open({ system: { isStale: (_agent, last, now) => now - last > 60_000 } });
+    const engine = await TestEngine.open({ settings: { session: { reset: { mode: "idle", idleMinutes: 1 } } } });
     await engine.tell("one");
     await engine.advance(61_000);
     await engine.send({ kind: "system", text: "tick" });
@@ -290,7 +290,7 @@ describe("a debounce", () => {
         if (lastText(request) === "first") await door.promise;
         return "done";
       },
-      system: queue("collect"),
+      settings: queue("collect"),
     });
     await engine.tell("first");
     await engine.say("second");

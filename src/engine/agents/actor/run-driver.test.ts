@@ -124,7 +124,7 @@ describe("a run that waits for a lane", () => {
     const hold = gate<Reply>();
     const engine = await TestEngine.open({
       script: async ({ request }) => (lastText(request) === "one" ? hold.promise : `answer to ${lastText(request)}`),
-      system: { lanes: { main: 1, subagent: 1, cron: 1, nested: 1 } },
+      settings: { lanes: { main: 1, subagent: 1, cron: 1, nested: 1 } },
     });
     await engine.tell("one");
     await engine.send(bo, { name: "bo" });

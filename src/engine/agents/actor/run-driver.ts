@@ -3,6 +3,7 @@
  * afterwards. While a run waits for another agent, its place in the lane is free (M11).
  */
 
+import type { Settings } from "../../../config/settings.ts";
 import { errorText } from "../../../core/errors.ts";
 import type { AgentId, RunId } from "../../../core/ids.ts";
 import type { Message } from "../../../core/message/message.ts";
@@ -79,7 +80,7 @@ export class RunDriver {
   }
 
   /** Opens a run for the chosen messages and drives it to its end. */
-  async take(lease: AgentLease, choice: RunChoice, seen: number): Promise<Next> {
+  async take(lease: AgentLease, choice: RunChoice, seen: number, settings: Settings): Promise<Next> {
     const { ports } = this.#host;
     // A message may name the id of its run, for a caller that was promised it.
     const runId = choice.messages.find(({ asRun }) => asRun !== undefined)?.asRun ?? (ports.ids.uuid() as RunId);
@@ -96,11 +97,11 @@ export class RunDriver {
         return "again";
       }
       // More came while it waited for a lane: choose again, because a reset goes first.
-      const look = this.#actor.woken() ? await this.#inbox.choose(lease, this.busyUntil) : { choice, seen };
+      const look = this.#actor.woken() ? await this.#inbox.choose(lease, this.busyUntil, settings) : { choice, seen };
       const now = look.choice;
       // The run id may belong to a message that is no longer next.
       if (now.act !== "run" || now.messages[0]?.asRun !== choice.messages[0]?.asRun) return "again";
-      const run = await takeRun(ports, lease, runId, now, look.seen).catch((error) => {
+      const run = await takeRun(ports, lease, runId, now, look.seen, settings).catch((error) => {
         // A reset, or a commit that was given up, came between the read and the commit (M2, M10).
         if (error instanceof CommitRefused && error.refused === "conflict") return undefined;
         throw error;

@@ -31,7 +31,7 @@ const queue = (mode: QueueMode, more: object = {}) => ({
 /** The messages come while a run is active; the next run takes what its mode collects. */
 async function taken(messages: readonly Sent[], mode: QueueMode = "collect", more: object = {}) {
   const hold = gate<string>();
-  const engine = await TestEngine.open({ script: inTurn(() => hold.promise, "done"), system: queue(mode, more) });
+  const engine = await TestEngine.open({ script: inTurn(() => hold.promise, "done"), settings: queue(mode, more) });
   await engine.tell("first");
   for (const { minutes = 0, ...message } of messages) {
     engine.clock.jump(minutes * 60_000);
@@ -164,7 +164,7 @@ describe("a message of another person", () => {
   });
 
   it("names the speaker of a joined prompt once, and by the name in the record", async () => {
-    const engine = await TestEngine.open({ system: queue("queue") });
+    const engine = await TestEngine.open({ settings: queue("queue") });
     const person = { id: "eve", role: "guest", name: "Eve of the record", accounts: ["test:eve"], grants: [] } as const;
     await engine.put({ op: "person.put", person: { ...person, createdAt: 1, createdBy: "owner" } });
     await engine.tell("first");
@@ -216,7 +216,7 @@ it("begins the session that a trigger asks for with the run itself", async () =>
 it("counts messages that steer a run, and names each by its id", async () => {
   const hold = gate<string>();
   const engine = await TestEngine.open({
-    system: queue("steer"),
+    settings: queue("steer"),
     script: inTurn({ call: [{ name: "work" }] }, "done"),
     tools: { work: { execute: () => hold.promise } },
   });

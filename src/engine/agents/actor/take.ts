@@ -4,6 +4,7 @@
  * its call; the same commit uses the yes up (M31).
  */
 
+import type { Settings } from "../../../config/settings.ts";
 import type { RunId, SessionId } from "../../../core/ids.ts";
 import { type Message, overridesOf } from "../../../core/message/message.ts";
 import { type ApprovalId, isUsable } from "../../../core/rights/approval.ts";
@@ -46,6 +47,7 @@ export async function takeRun(
   runId: RunId,
   choice: RunChoice,
   seen: number,
+  settings: Settings,
 ): Promise<LiveRun> {
   const { messages, dropped, summarize } = choice;
   const at = ports.clock.now();
@@ -95,8 +97,8 @@ export async function takeRun(
   await lease.commit({ site: "take", at, ops, append, state, begins });
   lease.runId = runId;
   const { agentId, sessionId } = lease;
-  const limits = runTimeOf(ports, lease.record, body.wishes);
-  return new LiveRun({ id: runId, agentId, sessionId, startedAt: at, step: 1, attempt: 1, body }, limits);
+  const limits = runTimeOf(settings, lease.record, body.wishes);
+  return new LiveRun({ id: runId, agentId, sessionId, startedAt: at, step: 1, attempt: 1, body }, settings, limits);
 }
 
 /** The call that a late yes executes, under an id of its own. Undefined for other messages, and for a yes of an earlier version. */

@@ -15,7 +15,8 @@ async function suspended(wishes?: { timeoutSeconds: number }, options: TestEngin
     script: ({ request }) => (request.messages.at(-1)?.role === "tool" ? "done" : { call: [{ name: "exec" }] }),
     tools: { exec: { rights: ["exec"] } },
     ...options,
-    system: { rights: {}, people: { isOwner: ({ userId }) => userId === "olga" }, ...options.system },
+    system: { rights: {}, ...options.system },
+    settings: { owner: { accounts: ["test:olga"] } },
   });
   const person = { id: "ann", role: "guest", accounts: ["test:ann"], grants: [{ ask: "exec" }] } as const;
   await engine.put({ op: "person.put", person: { ...person, createdAt: 1, createdBy: "owner" } });
@@ -42,14 +43,14 @@ describe("restore: discard", () => {
     };
     await post("early", 1);
     await post("now", 0);
-    await engine.restart({ restore: "discard" });
+    await engine.restart({ settings: { runs: { restore: "discard" } } });
     expect(await engine.states()).toEqual(["answered", "discarded", "answered"]);
   });
 
   it("gives up a run of this process that always fails inside the program", async () => {
     const engine = await TestEngine.open({
       script: () => never,
-      system: { restore: "discard" },
+      settings: { runs: { restore: "discard" } },
     });
     await engine.tell("work");
     await engine.restart();
@@ -60,7 +61,7 @@ describe("restore: discard", () => {
 
   it("leaves a run alone that waits for a person", async () => {
     const { engine, approve } = await suspended();
-    await engine.restart({ restore: "discard" });
+    await engine.restart({ settings: { runs: { restore: "discard" } } });
     expect(await engine.agent()).toMatchObject({ suspended: true });
     await approve();
     expect(engine.shown().at(-1)).toBe("done");
@@ -75,7 +76,7 @@ describe("a run that ends anyway", () => {
     await engine.tell("takes 60000", { name: "first" });
     await engine.tell("takes 60000");
     await engine.restart();
-    await engine.restart({ restore });
+    await engine.restart({ settings: { runs: { restore: restore } } });
     return engine;
   }
 

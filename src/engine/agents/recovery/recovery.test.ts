@@ -199,7 +199,7 @@ describe('restore: "discard"', () => {
     await engine.tell("two");
     await engine.advance(1_000);
     engine.script = ({ request }) => `answer to ${lastText(request)}`;
-    await engine.restart({ restore: "discard" });
+    await engine.restart({ settings: { runs: { restore: "discard" } } });
     expect(await engine.states()).toEqual(["failed", "discarded"]);
     const [, second] = [...(await engine.store.messages(await engine.agentId(), { limit: 9 }))].reverse();
     expect(second?.reason).toBe("restore: discard");
@@ -209,7 +209,7 @@ describe('restore: "discard"', () => {
   });
 
   it("discards no message that this process accepted, even if the wall clock jumps", async () => {
-    const engine = await TestEngine.open({ system: { restore: "discard" } });
+    const engine = await TestEngine.open({ settings: { runs: { restore: "discard" } } });
     engine.clock.jump(-3600_000);
     await engine.tell("hello");
     expect(await engine.states()).toEqual(["answered"]);

@@ -54,7 +54,9 @@ export async function resumeRun(
   const bodyWith = (calls: readonly CallRecord[]) =>
     ({ ...rest, node: lease.node, calls: [...calls], behalf }) as RunBody;
   const body = bodyWith(settled);
-  const run = new LiveRun({ ...record, attempt, body }, timeLeft(runTimeOf(ports, agent, body.wishes), record, at));
+  const settings = ports.settings.current;
+  const time = timeLeft(runTimeOf(settings, agent, body.wishes), record, at);
+  const run = new LiveRun({ ...record, attempt, body }, settings, time);
   run.trial = trial;
   const entries = orphans.map((call) => callEntry(call, textOutput(UNKNOWN_OUTCOME, true), at, record.id));
   const wake: readonly Op[] = wasSuspended ? wakeOps(record, waking) : [];

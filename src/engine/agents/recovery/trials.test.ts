@@ -366,7 +366,7 @@ describe("many suspects", () => {
   });
 
   it("run together, as many at once as the lanes allow", async () => {
-    const engine = await timedEngine({ system: { lanes: { main: 8, subagent: 1, cron: 1, nested: 1 } } });
+    const engine = await timedEngine({ settings: { lanes: { main: 8, subagent: 1, cron: 1, nested: 1 } } });
     const names = Array.from({ length: 60 }, (_, n) => `p${n}`);
     for (const name of names) await engine.say("takes 2000", { name });
     await engine.settle();

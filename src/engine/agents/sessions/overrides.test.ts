@@ -3,7 +3,7 @@ import { TestEngine } from "../../../../test/kit/engine.ts";
 import { inTurn } from "../../../../test/kit/model.ts";
 import { dieAt } from "../../../../test/kit/store.ts";
 import { SEND_BLOCKED, type SendPolicy } from "../../../core/agent/send-policy.ts";
-import type { AgentId, DeliveryId } from "../../../core/ids.ts";
+import type { AgentId, DeliveryId, SessionKey } from "../../../core/ids.ts";
 
 const stateOf = async (engine: TestEngine) => (await engine.store.agent(await engine.agentId()))?.state;
 const typed = (messageId: string, userId = "ann", connector = "test") => ({
@@ -89,7 +89,7 @@ describe("the send policy", () => {
   const denied: SendPolicy = { rules: [{ action: "deny", match: { channel: "test" } }] };
 
   it("suppresses the answer of a run with its reason; the run itself is not affected", async () => {
-    const engine = await TestEngine.open({ system: { sendPolicy: denied } });
+    const engine = await TestEngine.open({ settings: { session: { sendPolicy: denied } } });
     await engine.tell("hello");
     expect(engine.channel().calls).toEqual([]);
     expect(await engine.deliveries()).toMatchObject([
@@ -101,7 +101,7 @@ describe("the send policy", () => {
   it("suppresses a message sent by a tool, and the tool result tells the model", async () => {
     const target = { channel: "test", to: "bob" };
     const engine = await TestEngine.open({
-      system: { sendPolicy: { rules: [{ action: "deny", match: { keyPrefix: "test:dm:ann" } }] } },
+      settings: { session: { sendPolicy: { rules: [{ action: "deny", match: { keyPrefix: "test:dm:ann" } }] } } },
       script: inTurn({ call: [{ name: "send" }] }, "done"),
       tools: {
         send: {
@@ -126,7 +126,6 @@ describe("the send policy", () => {
     const target = { channel: "test", to: "bob" };
     const engine = await TestEngine.open({
       system: {
-        sendPolicy: denied,
         hooks: {
           opsOnRunEnd: async ({ id: agentId }, { id: runId }) => {
             const delivery = { agentId, runId, target, payload: { text: "by the way" }, createdAt: 1 };
@@ -134,6 +133,7 @@ describe("the send policy", () => {
           },
         },
       },
+      settings: { session: { sendPolicy: denied } },
     });
     await engine.tell("hello");
     expect(engine.channel().calls).toEqual([]);
@@ -141,7 +141,7 @@ describe("the send policy", () => {
   });
 
   it("is overridden by the agent's own setting", async () => {
-    const engine = await TestEngine.open({ system: { sendPolicy: denied } });
+    const engine = await TestEngine.open({ settings: { session: { sendPolicy: denied } } });
     await engine.tell("one");
     await engine.system.sessions.patch(await engine.agentId(), { sendPolicy: "allow" });
     await engine.settle();
@@ -150,7 +150,7 @@ describe("the send policy", () => {
   });
 
   it("changes only by the owner's /send, and its answer is not suppressed", async () => {
-    const engine = await TestEngine.open({ system: { isOwner: ({ userId }) => userId === "ann" } });
+    const engine = await TestEngine.open({ settings: { owner: { accounts: ["test:ann"] } } });
     const host = engine.system.connectorHost({ name: "test" });
     const send = async (id: string, policy: "allow" | "deny" | null, who = "ann") => {
       await host.command({ ...typed(id, who), command: { name: "send", policy } });
@@ -158,10 +158,11 @@ describe("the send policy", () => {
       return engine.shown().at(-1);
     };
     expect(await send("1", "deny")).toBe("⚙️ Send policy set to off.");
-    await engine.tell("one");
+    const main = { to: { ...engine.person().to, sessionKey: "agent:main:main" as SessionKey } };
+    await engine.tell("one", main);
     expect(engine.shown()).toEqual(["⚙️ Send policy set to off."]);
     expect(await send("2", null)).toBe("⚙️ Send policy set to inherit.");
-    await engine.tell("two");
+    await engine.tell("two", main);
     expect(engine.shown().at(-1)).toBe("answer to two");
     expect(await send("3", "allow")).toBe("⚙️ Send policy set to on.");
     expect(await send("4", "deny", "bob")).toBe("⚙️ Only the owner may use /send.");

@@ -1,11 +1,13 @@
 /** A new session keeps the agent's settings and clears the rest. */
+
 import { expect, it, test } from "vitest";
 import { TestEngine } from "../../../../test/kit/engine.ts";
+import type { SettingsPart } from "../../../../test/kit/settings.ts";
 import type { PersonId } from "../../../core/people/person.ts";
 
 /** An agent with a label, in whose session eve has spoken. */
-async function open(system: { isStale?: () => boolean } = {}): Promise<TestEngine> {
-  const engine = await TestEngine.open({ system });
+async function open(settings?: SettingsPart): Promise<TestEngine> {
+  const engine = await TestEngine.open({ settings });
   await engine.tell("hi");
   await engine.tell("and I", { behalf: { person: "eve" as PersonId } });
   await engine.system.sessions.patch(await engine.agentId(), { label: "mine" });
@@ -33,13 +35,9 @@ test.each<[string, string | undefined, string, readonly string[] | undefined]>([
 });
 
 it("replaces a stale session in the same way, without an answer", async () => {
-  let stale = false;
-  const engine = await open({ isStale: () => stale });
+  const engine = await open({ session: { reset: { mode: "idle", idleMinutes: 1 } } });
   const { sessionId: before } = await engine.agent();
-  stale = true;
-  engine.at("take", () => {
-    stale = false;
-  });
+  await engine.advance(61_000);
   await engine.tell("new", { behalf: { person: "test:ann" as PersonId } });
   const { state, sessionId } = await engine.agent();
   expect(sessionId).not.toBe(before);

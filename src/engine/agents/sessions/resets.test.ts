@@ -4,17 +4,15 @@ import { channel } from "../../../../test/kit/channel.ts";
 import { TestEngine } from "../../../../test/kit/engine.ts";
 import { gate } from "../../../../test/kit/gate.ts";
 import { lastText, type Reply, stall } from "../../../../test/kit/model.ts";
-import { isStale, type ResetConfig, resetPolicyFor } from "../../../core/agent/session-freshness.ts";
+import type { SettingsPart } from "../../../../test/kit/settings.ts";
+import type { ResetConfig } from "../../../core/agent/session-freshness.ts";
 
-const resetting = (reset: ResetConfig, zone: string) => ({
-  isStale: (agent: Parameters<typeof resetPolicyFor>[0], last: number, now: number) =>
-    isStale(resetPolicyFor(agent, reset), last, now, zone),
-});
+const resetting = (reset: ResetConfig, timeZone: string): SettingsPart => ({ session: { reset, timeZone } });
 const setTo = (engine: TestEngine, time: string): void => engine.clock.jump(Date.parse(time) - engine.clock.now());
 
 /** Sends one word at each time, and returns the words of each session. */
 async function sessions(reset: ResetConfig, zone: string, times: readonly string[]): Promise<string> {
-  const engine = await TestEngine.open({ system: resetting(reset, zone) });
+  const engine = await TestEngine.open({ settings: resetting(reset, zone) });
   for (const [n, time] of times.entries()) {
     setTo(engine, time);
     await engine.tell(String(n + 1));
@@ -105,7 +103,7 @@ describe("a session ends automatically", () => {
     const reset: ResetConfig = { ...DAILY, byChannel: { quiet: { mode: "idle", idleMinutes: 10 } } };
     const engine = await TestEngine.open({
       channels: [channel("test"), channel("quiet")],
-      system: resetting(reset, "UTC"),
+      settings: resetting(reset, "UTC"),
     });
     for (const time of ["2026-05-01T10:00Z", "2026-05-01T10:30Z"]) {
       setTo(engine, time);
@@ -116,7 +114,7 @@ describe("a session ends automatically", () => {
   });
 
   it("without counting triggers, silent and system messages as activity", async () => {
-    const engine = await TestEngine.open({ system: resetting(IDLE, "UTC") });
+    const engine = await TestEngine.open({ settings: resetting(IDLE, "UTC") });
     setTo(engine, "2026-05-01T10:00Z");
     await engine.tell("one");
     setTo(engine, "2026-05-01T10:50Z");
@@ -132,7 +130,7 @@ describe("a session ends automatically", () => {
   it("only after the run that is active at that hour; the next waiting message begins the new session", async () => {
     const hold = gate<Reply>();
     const engine = await TestEngine.open({
-      system: resetting(DAILY, "UTC"),
+      settings: resetting(DAILY, "UTC"),
       script: async (call) => (call.n === 2 ? stall(call, hold.promise) : `answer to ${lastText(call.request)}`),
     });
     setTo(engine, "2026-05-01T03:50Z");

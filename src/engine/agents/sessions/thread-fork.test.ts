@@ -57,7 +57,7 @@ describe("a thread's agent", () => {
   });
 
   it("begins empty without a parent conversation, and if it does not inherit", async () => {
-    const engine = await TestEngine.open({ system: { inheritsParent: () => false } });
+    const engine = await TestEngine.open({ settings: { session: { thread: { inheritParent: false } } } });
     await tell(engine, thread(1), "alone");
     expect(engine.heard()).toEqual(["alone"]);
     await tell(engine, group, "one");

@@ -3,9 +3,11 @@
  * its last rest, and the two are separate from then on. This only prepares the seed; the commit that creates the agent
  * decides a race, so a race or a crash leaves one thread or none.
  */
+import type { Settings } from "../../../config/settings.ts";
 import type { AgentRecord, AgentSeed } from "../../../core/agent/agent.ts";
 import type { AgentDescriptor } from "../../../core/agent/descriptor.ts";
 import { resolveThreadParentSessionKey } from "../../../core/agent/session-key.ts";
+import { inheritsParent } from "../../../core/agent/thread-settings.ts";
 import { type Entry, entryLine } from "../../../core/history/entry.ts";
 import { fileOf } from "../../../core/history/file-block.ts";
 import type { SessionKey } from "../../../core/ids.ts";
@@ -26,17 +28,15 @@ interface NewAgent {
   readonly person?: PersonId;
 }
 
-/** Whether a thread of this conversation begins with its parent's context. */
-export type InheritsParent = (descriptor: AgentDescriptor) => boolean;
-
 export async function seedFor(
   ports: Pick<Ports, "store" | "ids" | "clock">,
   { descriptor, profile, sessionKey, person }: NewAgent,
-  inheritsParent: InheritsParent = () => true,
+  { session }: Pick<Settings, "session">,
 ): Promise<AgentSeed> {
   const { store, ids, clock } = ports;
   const seed = { ...seedAgent(ids, descriptor, clock.now(), profile, sessionKey), person };
-  const parentKey = isThread(descriptor) && inheritsParent(descriptor) && resolveThreadParentSessionKey(sessionKey);
+  const parentKey =
+    isThread(descriptor) && inheritsParent(session.thread, descriptor) && resolveThreadParentSessionKey(sessionKey);
   const parent = parentKey ? await store.agentByKey(parentKey as SessionKey) : undefined;
   if (!parent) return seed;
   const { path } = await readPath(store, parent.id, parent.leaf);

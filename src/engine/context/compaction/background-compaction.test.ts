@@ -217,7 +217,7 @@ describe("a context at its warning limit", () => {
         asked += 1;
         return said(SUMMARY);
       }),
-      system: { budgets: { limitsFor: () => ({ agent: { tokens: 1_000_000 } }), dayOf: () => "2026-01-05" } },
+      settings: { budgets: { agent: { tokens: 1_000_000 } } },
     });
     await talk(engine);
     expect(asked).toBe(0);

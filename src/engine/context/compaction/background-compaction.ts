@@ -5,6 +5,7 @@
  * second. At most one at a time. After a crash the next run's end starts it again.
  */
 
+import type { Settings } from "../../../config/settings.ts";
 import { errorText } from "../../../core/errors.ts";
 import type { SessionId } from "../../../core/ids.ts";
 import type { Behalf } from "../../../core/people/behalf.ts";
@@ -63,7 +64,8 @@ export class BackgroundCompaction {
     if (this.busy || !limits.enabled || tokens < thresholds.warning) return;
     if (this.#failedAt !== undefined && tokens < this.#failedAt + thresholds.emergency * GROWN_SHARE) return;
     // Limited spending must be reserved, which only a run can do. Runs compact at the critical limit.
-    if (ports.budgets && (await isSpendingLimited(ports.budgets, lease.record, behalf))) return;
+    if (await isSpendingLimited(ports.budgets(), lease.record, behalf)) return;
+    const settings = ports.settings.current;
     const { agentId, sessionId } = lease;
     const working = new AbortController();
     this.#working = working;
@@ -77,10 +79,11 @@ export class BackgroundCompaction {
         report: _report,
         skillsSnapshot: _skills,
         ...choice
-      } = await ports.resolveModel(lease.record);
+      } = await ports.resolveModel(lease.record, undefined, settings);
       this.#written = this.#write(
         ports,
         { agentId, sessionId, choice, plan: planned.plan, contextWindow: limits.contextWindow },
+        settings,
         working,
         tokens,
       )
@@ -97,10 +100,11 @@ export class BackgroundCompaction {
   async #write(
     ports: RunPorts,
     about: Omit<Parameters<typeof summarise>[1], "signal" | "patienceMs"> & { readonly sessionId: SessionId },
+    settings: Settings,
     working: AbortController,
     tokens: number,
   ): Promise<boolean> {
-    const patienceMs = ports.settings.timeoutMs;
+    const patienceMs = settings.runs.timeoutSeconds * 1000;
     const cancel = ports.clock.after(patienceMs, () => working.abort());
     const outcome = await summarise(ports, { ...about, signal: working.signal, patienceMs }).finally(cancel);
     // `stop` was called: the result is not wanted.

@@ -24,10 +24,11 @@ const said = (text: string): Reply => ({ content: [{ type: "text", text }], usag
 function open(options: TestEngineOptions & { limits?: Partial<ContextLimits> } = {}): Promise<TestEngine> {
   const { limits, ...rest } = options;
   // With a budget nothing is summarised in the background, so these tests cover the run alone.
-  const budgets = { limitsFor: () => ({ agent: { tokens: 1_000_000_000 } }), dayOf: () => "2026-01-05" };
+  const settings = { budgets: { agent: { tokens: 1_000_000_000 } } };
   return TestEngine.open({
     ...rest,
-    system: { budgets, contextLimits: () => ({ ...small, ...limits }), ...rest.system },
+    settings,
+    system: { contextLimits: () => ({ ...small, ...limits }), ...rest.system },
   });
 }
 

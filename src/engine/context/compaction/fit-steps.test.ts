@@ -1,8 +1,10 @@
 /** Which steps a run takes against a context of a given size, step by step. The sizes are given, the history is real. */
+
 import { describe, expect, it, test } from "vitest";
 import { virtualClock } from "../../../../test/kit/clock.ts";
 import { type LogLine, recordingLog } from "../../../../test/kit/log.ts";
 import { failure, modelResult, type Reply } from "../../../../test/kit/model.ts";
+import { testSettings } from "../../../../test/kit/settings.ts";
 import {
   type ContextLimits,
   contextThresholds,
@@ -10,6 +12,7 @@ import {
 } from "../../../core/history/compaction-settings.ts";
 import { entryLine } from "../../../core/history/entry.ts";
 import type { RunId, SessionId } from "../../../core/ids.ts";
+import { budgetsOf } from "../../budgets/budget-settings.ts";
 import type { AgentLease } from "../../runtime/agent-lease.ts";
 import { LiveRun } from "../../runtime/live-run.ts";
 import type { RunPorts } from "../../runtime/run-ports.ts";
@@ -61,6 +64,7 @@ function setup(sizes: readonly number[], { reply = () => SUMMARY, overhead = 0, 
       ...{ id: "run-now" as RunId, agentId: AGENT, sessionId: "s1" as SessionId, startedAt: 0, step: 1, attempt: 1 },
       body: { seqs: [], calls: [], memoryFlush: more.memoryFlush } as never,
     },
+    testSettings().current,
     { timeoutMs: 10_000, maxIterations: 9 },
   );
   run.setup = { ...bounds, choice: { model: "m" }, system: "", tools: [], overhead };
@@ -86,7 +90,8 @@ function setup(sizes: readonly number[], { reply = () => SUMMARY, overhead = 0, 
   } as unknown as AgentLease;
   const clock = virtualClock();
   const ports = {
-    ...{ clock, ids: history.ids, log: recordingLog(log) },
+    ...{ clock, ids: history.ids, log: recordingLog(log), settings: testSettings() },
+    budgets: () => budgetsOf(testSettings().current),
     events: { emit: (_: unknown, event: object) => events.push({ ...event, state: run.state }) },
     store: {
       linesBack: async (_: unknown, { before = history.lines.length, limit }: { before?: number; limit: number }) =>

@@ -20,8 +20,8 @@ function open({ contextWindow = 1_000, ...options }: TestEngineOptions & Partial
     ...{ contextWindow, reserveTokens: 0, reserveTokensFloor: 0 },
     memoryFlush: { ...DEFAULT_CONTEXT_LIMITS.memoryFlush, enabled: false },
   };
-  const budgets = { limitsFor: () => ({ agent: { tokens: 1_000_000_000 } }), dayOf: () => "2026-01-05" };
-  return TestEngine.open({ ...options, system: { budgets, contextLimits: () => limits } });
+  const settings = { budgets: { agent: { tokens: 1_000_000_000 } } };
+  return TestEngine.open({ ...options, settings, system: { contextLimits: () => limits } });
 }
 const kinds = async (engine: TestEngine): Promise<readonly string[]> =>
   (await engine.entries())

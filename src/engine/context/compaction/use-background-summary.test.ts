@@ -1,14 +1,17 @@
 /** A summary that was written in the background: when one is begun, and how long it waits for a run to use it. */
+
 import { describe, expect, it } from "vitest";
 import { virtualClock } from "../../../../test/kit/clock.ts";
 import { type LogLine, recordingLog } from "../../../../test/kit/log.ts";
 import { failure, modelResult, type Reply } from "../../../../test/kit/model.ts";
+import { testSettings } from "../../../../test/kit/settings.ts";
 import {
   type ContextLimits,
   contextThresholds,
   DEFAULT_CONTEXT_LIMITS,
 } from "../../../core/history/compaction-settings.ts";
 import type { Entry } from "../../../core/history/entry.ts";
+import { budgetsOf } from "../../budgets/budget-settings.ts";
 import { CommitRefused } from "../../commit/commit-refused.ts";
 import type { AgentLease } from "../../runtime/agent-lease.ts";
 import type { LiveRun } from "../../runtime/live-run.ts";
@@ -39,7 +42,8 @@ function setup(reply: () => Reply = () => SUMMARY) {
     clock: virtualClock(),
     ids: history.ids,
     log: recordingLog(log),
-    settings: { timeoutMs: 600_000 },
+    settings: testSettings(),
+    budgets: () => budgetsOf(testSettings().current),
     events: { emit: (_: unknown, event: object) => events.push(event) },
     resolveModel: async () => ({ model: "m", system: "" }),
     model: {

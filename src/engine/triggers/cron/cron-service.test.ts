@@ -1,5 +1,7 @@
 /** Jobs that are listed, viewed, changed and started: what is shown, what is committed, and who may do it. */
+
 import { describe, expect, test } from "vitest";
+import { type SettingsPart, testSettings } from "../../../../test/kit/settings.ts";
 import { StoreUnavailableError } from "../../../core/errors.ts";
 import type { Behalf } from "../../../core/people/behalf.ts";
 import type { CronJob } from "../../../core/schedule/job.ts";
@@ -36,10 +38,11 @@ interface World {
   /** No commit is possible. */
   readonly broken?: boolean;
   readonly post?: ConstructorParameters<typeof CronService>[0]["post"];
-  readonly options?: CronServiceOptions;
+  readonly settings?: SettingsPart;
+  readonly jobProblem?: CronServiceOptions["jobProblem"];
 }
 
-function open({ jobs = [jobOf()], slots = [], deliveries = {}, refused = 0, broken, post, options }: World = {}) {
+function open({ jobs = [jobOf()], slots = [], deliveries = {}, refused = 0, broken, post, ...more }: World = {}) {
   const known = new Map(jobs.map((job) => [job.id, job]));
   const asked: unknown[] = [];
   const commits: { site: string; ops: readonly Op[] }[] = [];
@@ -86,7 +89,13 @@ function open({ jobs = [jobOf()], slots = [], deliveries = {}, refused = 0, brok
     },
     post,
   } as never;
-  return { cron: new CronService(ports, { zone: "UTC", ...options }), commits, asked, seen, known };
+  return {
+    cron: new CronService(ports, { settings: testSettings(more.settings), jobProblem: more.jobProblem }),
+    commits,
+    asked,
+    seen,
+    known,
+  };
 }
 const opOf = (ops: readonly Op[] | undefined, kind: Op["op"]): Record<string, never> =>
   ops?.find(({ op }) => op === kind) as never;
@@ -206,13 +215,16 @@ describe("a job is shown", () => {
 
   test("in the configured zone otherwise", () => {
     const schedule = { kind: "cron", expr: "0 9 * * *" } as const;
-    const { when, nextTimes } = open({ options: { zone: "Asia/Tokyo" } }).cron.view(jobOf({ schedule, state: {} }));
+    const { when, nextTimes } = open({ settings: { session: { timeZone: "Asia/Tokyo" } } }).cron.view(
+      jobOf({ schedule, state: {} }),
+    );
     expect([when, nextTimes[0]?.atMs]).toEqual(["At 09:00 (Asia/Tokyo)", Date.parse("2026-01-06T00:00Z")]);
   });
 });
 
 test("without a configured zone the machine's counts", () => {
-  const cron = new CronService({ clock: { now: () => NOW } } as never);
+  const settings = testSettings({ session: { timeZone: undefined } });
+  const cron = new CronService({ clock: { now: () => NOW } } as never, { settings });
   const { when, nextTimes } = cron.view(jobOf({ schedule: { kind: "cron", expr: "0 9 * * *" }, state: {} }));
   expect(when).toBe(`At 09:00 (${hostZone()})`);
   expect(nextTimes[0]?.text).toContain(`09:00:00 (${hostZone()})`);
@@ -233,7 +245,7 @@ describe("an agent may touch", () => {
     ["the agent of another job, in the same conversation", other, { sessionKey: "cron:x" }, false],
     ["the main conversation, of the heartbeat", agent("agent:main:home"), { system: "heartbeat" as const }, false],
   ])("a job: %s: %#", (_what, by, more, expected) => {
-    expect(open({ options: { mainKey: "home" } }).cron.mayTouch(jobOf(more), by)).toBe(expected);
+    expect(open({ settings: { session: { mainKey: "home" } } }).cron.mayTouch(jobOf(more), by)).toBe(expected);
   });
 });
 
@@ -268,7 +280,7 @@ describe("a new job", () => {
   });
 
   test("reads times in the configured zone, from now", () => {
-    const { cron } = open({ options: { zone: "Asia/Tokyo" } });
+    const { cron } = open({ settings: { session: { timeZone: "Asia/Tokyo" } } });
     const at = (schedule: object) => cron.addOps({ ...raw, schedule }).job.schedule;
     expect(at({ at: "2026-01-06T09:00" })).toEqual({ kind: "at", atMs: Date.parse("2026-01-06T00:00Z") });
     expect(at({ inMs: 5 })).toEqual({ kind: "at", atMs: NOW + 5 });
@@ -276,7 +288,7 @@ describe("a new job", () => {
   });
 
   test("with a wrong name in it is refused, and one that was added at the same time too", async () => {
-    const { cron, commits } = open({ options: { jobProblem: ({ name }) => `no ${name}` } });
+    const { cron, commits } = open({ jobProblem: ({ name }) => `no ${name}` });
     await expect(cron.add(raw)).rejects.toMatchObject({ message: "no new", hint: "Nothing was changed." });
     expect(commits).toEqual([]);
     const { cron: second, seen } = open({ refused: 1 });
@@ -308,7 +320,7 @@ describe("a change of a job", () => {
   });
 
   test("reads times in the configured zone, from now", async () => {
-    const { cron } = open({ options: { zone: "Asia/Tokyo" } });
+    const { cron } = open({ settings: { session: { timeZone: "Asia/Tokyo" } } });
     const at = async (schedule: object) => (await cron.updateOps("j", { schedule })).job;
     expect((await at({ at: "2026-01-06T09:00" })).schedule).toMatchObject({ atMs: Date.parse("2026-01-06T00:00Z") });
     expect((await at({ inMs: 5 })).schedule).toMatchObject({ atMs: NOW + 5 });
@@ -316,7 +328,7 @@ describe("a change of a job", () => {
   });
 
   test("to wrong names is refused, unless the job is off then", async () => {
-    const { cron } = open({ options: { jobProblem: () => "no such profile" } });
+    const { cron } = open({ jobProblem: () => "no such profile" });
     await expect(cron.updateOps("j", { name: "post" })).rejects.toThrow("no such profile");
     expect((await cron.updateOps("j", { enabled: false })).job.enabled).toBe(false);
   });
@@ -426,7 +438,9 @@ describe("a run by hand", () => {
 
   test("wakes the main conversation at once, also if the job would wait for the heartbeat", async () => {
     const event = jobOf({ sessionTarget: "main", payload: { kind: "systemEvent", text: "look" }, agentId: "work" });
-    const { slot, job, ops } = await open({ jobs: [event], options: { mainKey: "home" } }).cron.runOps("j");
+    const { slot, job, ops } = await open({ jobs: [event], settings: { session: { mainKey: "home" } } }).cron.runOps(
+      "j",
+    );
     expect([slot, job]).toEqual(["manual@u1", event]);
     expect(ops).toMatchObject([
       {
@@ -452,7 +466,7 @@ describe("a run by hand", () => {
 
 describe("a text for the main conversation", () => {
   test("is for now unless it waits for the heartbeat, silent and without an address", async () => {
-    const { cron, commits, seen } = open({ options: { mainKey: "home" } });
+    const { cron, commits, seen } = open({ settings: { session: { mainKey: "home" } } });
     const by = { profile: "work", delivery: { to: "ann" }, behalf: { person: "ann" as never } };
     await cron.wake("look", "next-heartbeat", by);
     await cron.wake(" look ", undefined, by);

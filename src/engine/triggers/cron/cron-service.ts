@@ -5,6 +5,7 @@
 
 import type { AgentRecord } from "../../../core/agent/agent.ts";
 import { buildAgentMainSessionKey } from "../../../core/agent/session-key.ts";
+import type { Current } from "../../../core/current.ts";
 import { shortened } from "../../../core/cut-text.ts";
 import type { DeliveryState } from "../../../core/delivery/delivery.ts";
 import { ConflictError, DeniedError, errorText, InvalidInputError, NotFoundError } from "../../../core/errors.ts";
@@ -16,7 +17,6 @@ import { type JobSlot, MANUAL_SLOT } from "../../../core/schedule/job-slot.ts";
 import { versionOf, zoneOf } from "../../../core/schedule/job-times.ts";
 import type { Op, Recipient } from "../../../core/store/change.ts";
 import type { CommitSite } from "../../../core/store/commit-sites.ts";
-import { hostZone } from "../../../core/zoned-time.ts";
 import type { PostRequest } from "../../agents/message-ingress.ts";
 import { submit } from "../../commit/submit.ts";
 import { seedAgent } from "../../context/seed-agent.ts";
@@ -40,8 +40,13 @@ interface CronServicePorts extends Pick<Ports, "clock" | "ids" | "store">, Omit<
 export interface CronServiceOptions {
   /** Describes the wrong names in a job that is added or changed; undefined if all are right. */
   jobProblem?(job: CronJob): string | undefined;
-  readonly zone?: string;
-  readonly mainKey?: string;
+  /** The zone of schedules without one, and the key of main conversations. */
+  readonly settings: Current<ScheduleSettings>;
+}
+
+interface ScheduleSettings {
+  readonly zone: string;
+  readonly session: { readonly mainKey?: string };
 }
 
 /** A job with its times in readable form. */
@@ -86,17 +91,17 @@ export class CronService {
   readonly #ports: CronServicePorts;
   readonly #options: CronServiceOptions;
 
-  constructor(ports: CronServicePorts, options: CronServiceOptions = {}) {
+  constructor(ports: CronServicePorts, options: CronServiceOptions) {
     this.#ports = ports;
     this.#options = options;
   }
 
-  get #mainKey(): string | undefined {
-    return this.#options.mainKey;
+  #mainKey(): string | undefined {
+    return this.#options.settings.current.session.mainKey;
   }
 
-  get #zone(): string {
-    return this.#options.zone ?? hostZone();
+  #zone(): string {
+    return this.#options.settings.current.zone;
   }
 
   /** All jobs by id, without the heartbeat's. Disabled ones only with `includeDisabled`. */
@@ -137,7 +142,7 @@ export class CronService {
 
   #timesOf(job: CronJob): Pick<JobView, "when" | "nextTimes"> {
     const { clock } = this.#ports;
-    const planned = zoneOf(job, this.#zone) ?? this.#zone;
+    const planned = zoneOf(job, this.#zone()) ?? this.#zone();
     const zone = (job.schedule.kind === "cron" && job.schedule.tz) || planned;
     const from = Math.min(clock.now(), (job.state.nextRunAtMs ?? clock.now() + 1) - 1);
     const times = job.enabled ? nextRunTimes(job.schedule, from, 3, planned) : [];
@@ -148,7 +153,7 @@ export class CronService {
   /** Whether an agent may see and change a job: the main conversation all jobs, others the jobs created in them. */
   mayTouch(job: CronJob, agent: Pick<AgentRecord, "sessionKey" | "profile" | "descriptor">): boolean {
     if (job.system) return false;
-    const main = buildAgentMainSessionKey({ agentId: agent.profile, mainKey: this.#mainKey });
+    const main = buildAgentMainSessionKey({ agentId: agent.profile, mainKey: this.#mainKey() });
     if (agent.sessionKey === main) return true;
     if (agent.descriptor.type === "cron") return agent.descriptor.id === job.id;
     return job.sessionKey === agent.sessionKey;
@@ -212,7 +217,7 @@ export class CronService {
     if (denial !== undefined) throw new DeniedError(`The job does not run: ${denial}.`);
     const now = clock.now();
     const slot = `${MANUAL_SLOT}${ids.uuid()}`;
-    const firing = { slot, dueAt: now, lateMs: 0, now, zone: this.#zone, mainKey: this.#mainKey };
+    const firing = { slot, dueAt: now, lateMs: 0, now, zone: this.#zone(), mainKey: this.#mainKey() };
     // A manual run starts now, in every wake mode.
     const message = await jobMessage(this.#ports, { ...job, wakeMode: "now" }, firing);
     return { job, slot, message, row: { op: "job.slot", slot: firedSlot(job, now, now, slot) } as const };
@@ -230,7 +235,7 @@ export class CronService {
     const job = { agentId: by.profile, sessionKey: by.sessionKey };
     const silent = mode !== "now";
     const body = { kind: "system", text: trimmed, origin: "cron:wake", silent: silent || undefined } as const;
-    const to = mainAddress(job, this.#mainKey);
+    const to = mainAddress(job, this.#mainKey());
     return [await this.#postOp({ to, body, delivery: silent ? undefined : by.delivery, behalf: by.behalf }, now)];
   }
 
@@ -279,7 +284,7 @@ export class CronService {
   }
 
   get #moment() {
-    return { now: this.#ports.clock.now(), zone: this.#zone };
+    return { now: this.#ports.clock.now(), zone: this.#zone() };
   }
 
   async #job(id: string): Promise<CronJob> {

@@ -52,6 +52,8 @@ export function parseHeartbeatEvery(every: string): number | null {
 export interface HeartbeatSections {
   readonly heartbeat: HeartbeatConfig;
   readonly profiles: Readonly<Record<string, { readonly heartbeat?: HeartbeatConfig | undefined }>>;
+  /** The person's zone, for active hours, and the key of main conversations. */
+  readonly session?: { readonly timeZone?: string; readonly mainKey?: string };
 }
 
 /** The profiles with a heartbeat: those that configure one, otherwise only the default profile. */

@@ -70,7 +70,7 @@ async function open({
   const people = { addressOf: async () => ({ channel: "chat", to: "owner" }) };
   const heartbeatFile = file === undefined ? undefined : async () => file;
   const ports = { clock, store, people, heartbeatFile, ids: seededIds("posts"), log: recordingLog(log) };
-  const runner = new HeartbeatRunner(ports as never, config(text), { zone: "UTC" });
+  const runner = new HeartbeatRunner(ports as never, { ...config(text), session: { timeZone: "UTC" } });
   const agents = {
     post: async (request: never) => {
       posts.push(request);

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { START, virtualClock } from "../../../../test/kit/clock.ts";
 import { failure, lastText } from "../../../../test/kit/model.ts";
+import type { SettingsPart } from "../../../../test/kit/settings.ts";
 import { parseConfig } from "../../../config/parse-config.ts";
 import { TimeoutError } from "../../../core/errors.ts";
 import type { AgentId, ChangeId, SessionKey } from "../../../core/ids.ts";
@@ -12,10 +13,15 @@ const HALF = 30 * MINUTE;
 const JOB = "heartbeat:main";
 const MAIN = "agent:main:main" as SessionKey;
 
+/** The sections of the configuration that heartbeats are about. */
+const beating = (text?: string): SettingsPart => {
+  const { heartbeat, profiles } = config(text);
+  return { heartbeat, profiles };
+};
 const config = (text = "{}") => parseConfig({ text, file: "rookery.json5", env: {} }).config;
 
 async function open(text?: string, ports: Parameters<typeof TriggerTestEngine.open>[0] = {}) {
-  const world = await TriggerTestEngine.open({ ...ports, triggers: { heartbeat: config(text) } });
+  const world = await TriggerTestEngine.open({ ...ports, settings: beating(text) });
   const owner = { type: "user", connector: "test", userId: "ann", channelId: "ann" } as const;
   await world.engine.say("hello", { to: { descriptor: owner, sessionKey: MAIN } });
   await world.engine.settle();
@@ -190,10 +196,10 @@ test("a store that does not answer at the start only delays the heartbeat", asyn
 
 test("a changed configuration takes effect without a restart", async () => {
   const world = await open();
-  await world.triggers.updateConfig({ ...config(`{ heartbeat: { every: "5m", prompt: "HEARTBEAT now" } }`) });
+  await world.reload({ heartbeat: { every: "5m", prompt: "HEARTBEAT now" } });
   await world.leap(5 * MINUTE);
   expect(lastText(world.engine.requests.at(-1) as never)).toContain("HEARTBEAT now");
-  await world.triggers.updateConfig({ ...config(`{ heartbeat: { every: "0" } }`) });
+  await world.reload({ heartbeat: { every: "0" } });
   expect(await world.job(JOB)).toMatchObject({ enabled: false });
   const calls = world.engine.requests.length;
   await world.leap(60 * MINUTE);
@@ -261,7 +267,7 @@ test("runHeartbeatOnce returns how the run ended", async () => {
   expect(await world.triggers.heartbeat.runHeartbeatOnce()).toMatchObject({ status: "ran" });
   world.engine.script = () => failure("request");
   expect(await world.triggers.heartbeat.runHeartbeatOnce()).toMatchObject({ status: "failed" });
-  await world.triggers.updateConfig({ ...config(`{ heartbeat: { every: "0" } }`) });
+  await world.reload({ heartbeat: { every: "0" } });
   expect(await world.triggers.heartbeat.runHeartbeatOnce()).toEqual({ status: "skipped", reason: "disabled" });
 });
 
@@ -300,6 +306,6 @@ test("the job of a removed profile is turned off, also beside jobs whose ids onl
   const put = { op: "job.put", job, expect: 0 } as const;
   await world.store.commit({ id: "test-change" as ChangeId, site: "test", at: 1, ops: [put] });
   expect(await world.job("heartbeat:work")).toMatchObject({ enabled: true });
-  await world.triggers.updateConfig(config(profiles("")));
+  await world.reload({ profiles: { work: { heartbeat: undefined } } });
   expect(await world.job("heartbeat:work")).toMatchObject({ enabled: false });
 });

@@ -12,7 +12,6 @@ import { hostZone } from "../../../core/zoned-time.ts";
 import type { AgentSystem } from "../../agents/agent-system.ts";
 import { firedSlot, skippedSlot } from "../cron/job-changes.ts";
 import type { Firing } from "../cron/job-message.ts";
-import type { Zones } from "./active-hours.ts";
 import { decideTick, type TickDecision, type TickPorts } from "./decide-tick.ts";
 import {
   type HeartbeatConfig,
@@ -26,12 +25,6 @@ import { commitHeartbeat, heartbeatJobId, syncHeartbeatJobs } from "./heartbeat-
 import { HeartbeatTasks } from "./heartbeat-tasks.ts";
 
 type HeartbeatPorts = Pick<Ports, "clock" | "ids" | "store" | "log"> & TickPorts;
-
-interface HeartbeatOptions {
-  /** The person's zone, for active hours. */
-  readonly zone?: string;
-  readonly mainKey?: string;
-}
 
 export type HeartbeatRunResult =
   | { readonly status: "ran"; readonly durationMs: number }
@@ -65,22 +58,16 @@ interface Wake {
 export class HeartbeatRunner {
   readonly tasks: HeartbeatTasks;
   readonly #ports: HeartbeatPorts;
-  readonly #options: HeartbeatOptions;
   readonly #wakes = new Map<string, Wake>();
   #config: HeartbeatSections;
   #agents: Pick<AgentSystem, "post" | "postAndAwait"> | undefined;
   #stopped = false;
   #cancelSync: (() => void) | undefined;
 
-  constructor(ports: HeartbeatPorts, config: HeartbeatSections, options: HeartbeatOptions = {}) {
+  constructor(ports: HeartbeatPorts, config: HeartbeatSections) {
     this.tasks = new HeartbeatTasks(ports);
     this.#ports = ports;
     this.#config = config;
-    this.#options = options;
-  }
-
-  get #zones(): Zones {
-    return { user: this.#options.zone, host: hostZone() };
   }
 
   /** Makes the jobs match the configuration; later if the store does not answer now. */
@@ -221,6 +208,7 @@ export class HeartbeatRunner {
   }
 
   #decide(profile: string, job: CronJob | undefined, slot: string, reason: string): Promise<TickDecision> {
+    const { timeZone, mainKey } = this.#config.session ?? {};
     return decideTick(this.#ports, {
       profile,
       heartbeat: this.configOf(profile),
@@ -229,8 +217,8 @@ export class HeartbeatRunner {
       slot,
       reason,
       now: this.#ports.clock.now(),
-      zones: this.#zones,
-      mainKey: this.#options.mainKey,
+      zones: { user: timeZone, host: hostZone() },
+      mainKey,
     });
   }
 
@@ -251,10 +239,9 @@ export async function startHeartbeatRunner(opts: {
   readonly ports: HeartbeatPorts;
   readonly cfg: HeartbeatSections;
   readonly agents: Pick<AgentSystem, "post" | "postAndAwait">;
-  readonly options?: HeartbeatOptions;
   readonly abortSignal?: AbortSignal;
 }): Promise<HeartbeatRunner> {
-  const runner = new HeartbeatRunner(opts.ports, opts.cfg, opts.options);
+  const runner = new HeartbeatRunner(opts.ports, opts.cfg);
   await runner.start(opts.agents);
   opts.abortSignal?.addEventListener("abort", () => runner.stop(), { once: true });
   return runner;

@@ -8,7 +8,7 @@ import { fillTemplate } from "./fill-template.ts";
 
 const hooksOf = (text: string) =>
   parseConfig({ text: `{ hooks: ${text} }`, file: "rookery.json5", env: {} }).config.hooks;
-const open = (text: string) => TriggerTestEngine.open({ triggers: { webhooks: hooksOf(text) } });
+const open = (text: string) => TriggerTestEngine.open({ settings: { hooks: hooksOf(text) } });
 const BEARER = { authorization: "Bearer open" };
 const SIMPLE = `{ deploy: { token: "open", prompt: "{{repo.name}} by {{who}}" } }`;
 

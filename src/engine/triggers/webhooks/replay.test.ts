@@ -12,7 +12,7 @@ const hmac = (text: string, key: string | Buffer = SECRET) => createHmac("sha256
 const open = (scheme: string, more = "") => {
   const text = `{ hooks: { deploy: { hmac: { secret: "${SECRET}", scheme: "${scheme}" ${more} } }, other: { hmac: { secret: "${SECRET}", scheme: "${scheme}" } } } }`;
   const { hooks } = parseConfig({ text, file: "rookery.json5", env: {} }).config;
-  return TriggerTestEngine.open({ triggers: { webhooks: hooks } });
+  return TriggerTestEngine.open({ settings: { hooks } });
 };
 
 type Signer = (body: string, seconds: number, id: string) => Record<string, string>;

@@ -38,7 +38,7 @@ export const modelCheck = defineCheck({
   async check({ config, paths, env, engine, now }) {
     const { openModels } = await import("../../../../adapters/models/open-models.ts");
     const { describeModels } = await import("../../../../adapters/models/describe-models.ts");
-    const models = openModels({ config, paths, env, clock: systemClock, log: silentLog });
+    const models = openModels({ settings: { current: config }, paths, env, clock: systemClock, log: silentLog });
     const { using } = await describeModels(config, models);
     const refused = (engine?.refusedKeys ?? []).map(
       (key): Finding => ({ level: "problem", text: refusedKeyText(key, now), help: refusedKeyHelp(key) }),

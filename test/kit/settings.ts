@@ -1,0 +1,2 @@
+/** The settings of test engines; part of `rookery/testing`. */
+export * from "../../src/app/testing/settings.ts";
