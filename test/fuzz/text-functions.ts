@@ -152,6 +152,10 @@ const MORE_ARGUMENTS: Readonly<Record<string, readonly unknown[]>> = {
   "src/app/cli/known-secrets.ts#withoutSecrets": [["a secret of this home"]],
   "src/engine/people/open-question.ts#choiceButtons": [{ choices: ["Tea", "Coffee"], askedAt: 0 }],
   "src/adapters/models/offline-phrases.ts#phraseIn": [["read", "cron", "start_background_agent", "write"]],
+  "src/adapters/models/offline-phrases.ts#namedTool": [
+    [{ name: "weather", description: "", parameters: { properties: { city: { type: "string" } } } }],
+  ],
+  "src/core/typed-name.ts#severalNamed": [[{ id: "k3x9", name: "Research" }]],
   "src/adapters/models/overflow.ts#saysTooLong": ["openai"],
   "src/core/search/rank.ts#rankText": [[{ term: { words: ["a", "b"], prefix: false, required: false }, weight: 1 }], 0],
   "src/core/search/rank.ts#snippetOf": [{ matches: [{ start: 0, end: 1, weight: 1 }] }],

@@ -6,17 +6,17 @@ import { FILE_MODE } from "../../../config/paths.ts";
 import { OPEN_PARTS } from "./archive-links.ts";
 import type { Manifest } from "./manifest.ts";
 
-/** `at`: the unpacked home. Returns how many files got the mark. */
+/** `home`: the unpacked one. Returns how many files got the mark. */
 export async function markFiles(
-  at: string,
+  home: string,
   { files }: Pick<Manifest, "files">,
   mayTrust: (count: number) => Promise<boolean>,
 ): Promise<number> {
   const found = files.filter(
-    ({ path }) => OPEN_PARTS.includes(path.split("/", 1)[0] ?? "") && existsSync(join(at, path)),
+    ({ path }) => OPEN_PARTS.includes(path.split("/", 1)[0] ?? "") && existsSync(join(home, path)),
   );
   if (found.length === 0 || (await mayTrust(found.length))) return 0;
-  const handle = openSync(marksFile({ home: at }), "a", FILE_MODE);
+  const handle = openSync(marksFile({ home }), "a", FILE_MODE);
   try {
     // A torn last line of the archive must not swallow the first one.
     appendFileSync(handle, `\n${found.map(({ path, sha256 }) => markLine(path, sha256)).join("")}`);
