@@ -2,6 +2,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { ROUTES } from "../src/app/gateway/route-table.ts";
+import { isList } from "../src/app/gateway/routing/output.ts";
 import type { Route } from "../src/app/gateway/routing/route.ts";
 
 const FILE = join(import.meta.dirname, "../docs/reference/http.md");
@@ -9,17 +10,17 @@ const FILE = join(import.meta.dirname, "../docs/reference/http.md");
 const HEAD = `# The routes of the gateway
 
 \`npm run tool -- http --write\` writes this page from the route table. [The gateway](../gateway.md) explains how they belong together, and
-\`/openapi.json\` of a running engine has the schema and an example of every body.
+\`/openapi.json\` of a running engine has the schema of every request and response, and an example of every body.
 
 The last column says who may call a route: a token with this [scope](../access.md); \`any\`: every token, which sees what its scopes allow;
 \`anonymous\`: nobody needs a token; \`hook\`: the route checks a secret of its own. \`own\`: the token of a person or an application may call it
 too, for what belongs to that person.
 `;
 
-const rowOf = ({ method, path, summary, access, own, answers }: Route): string => {
+const rowOf = ({ method, path, summary, access, own, output }: Route): string => {
   const name = path.replace(/:(\w+)/g, "{$1}");
   const text = summary.replaceAll("|", "\\|");
-  return `| \`${method} ${name}\` | ${text}${answers.list ? "; a list" : ""} | ${access}${own ? ", own" : ""} |`;
+  return `| \`${method} ${name}\` | ${text}${isList(output) ? "; a list" : ""} | ${access}${own ? ", own" : ""} |`;
 };
 
 export function routesPage(): string {

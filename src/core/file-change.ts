@@ -8,9 +8,11 @@ import { z } from "zod";
 export const CHANGE_KINDS = ["prompt", "memory", "skill", "config", "repository"] as const;
 export type ChangeKind = (typeof CHANGE_KINDS)[number];
 
-const versionSchema = z.object({ sha256: z.string().regex(/^[0-9a-f]{64}$/), bytes: z.int().min(0) }).readonly();
+export const fileVersionSchema = z
+  .object({ sha256: z.string().regex(/^[0-9a-f]{64}$/), bytes: z.int().min(0) })
+  .readonly();
 /** A version of a file, named by its content. Null: there is no file. */
-export type FileVersion = z.infer<typeof versionSchema>;
+export type FileVersion = z.infer<typeof fileVersionSchema>;
 
 export const changeAuthorSchema = z
   .object({
@@ -35,8 +37,8 @@ export const fileChangeSchema = z
     file: z.string().min(1),
     by: changeAuthorSchema,
     why: z.string().optional(),
-    before: versionSchema.nullable(),
-    after: versionSchema.nullable(),
+    before: fileVersionSchema.nullable(),
+    after: fileVersionSchema.nullable(),
     /** The change that this one takes back. */
     undoes: z.int().optional(),
   })

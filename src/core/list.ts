@@ -5,7 +5,7 @@ export interface List<Item, Cursor = string | number> {
   readonly next: Cursor | null;
 }
 
-export const listOf = <Item, Cursor = string | number>(
+export const listOf = <Item, Cursor = never>(
   items: readonly Item[],
   next: Cursor | null = null,
 ): List<Item, Cursor> => ({ items, next });

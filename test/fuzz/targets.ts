@@ -1,7 +1,9 @@
 /** The targets of the fuzzer: the bodies of every route, headers, paths and queries, and the configuration file. */
+
 import { connect } from "node:net";
 import { openTestGateway, ROOT_TOKEN, type TestGateway } from "../../src/app/gateway/gateway.test-kit.ts";
 import { ROUTES } from "../../src/app/gateway/route-table.ts";
+import { isStream } from "../../src/app/gateway/routing/output.ts";
 import type { Route } from "../../src/app/gateway/routing/route.ts";
 import { configTarget } from "./config-target.ts";
 import { GOOD_BODIES, RUN } from "./good-inputs.ts";
@@ -119,7 +121,7 @@ function headerTarget(kit: TestGateway): Target {
     name: "headers",
     seen,
     async tryOnce(random) {
-      const route = random.of(ROUTES.filter(({ answers }) => answers.type !== "text/event-stream"));
+      const route = random.of(ROUTES.filter((route) => !isStream(route)));
       const lines = [
         `${random.below(20) === 0 ? random.text(8) : route.method} ${pathOf(route.path)} HTTP/1.1`,
         ...(random.below(8) === 0 ? [] : ["Host: 127.0.0.1"]),
@@ -148,9 +150,7 @@ function addressTarget(kit: TestGateway): Target {
     name: "paths and queries",
     seen,
     async tryOnce(random) {
-      const route = random.of(
-        ROUTES.filter(({ answers, path }) => answers.type !== "text/event-stream" && !path.endsWith("/wait")),
-      );
+      const route = random.of(ROUTES.filter((one) => !isStream(one) && !one.path.endsWith("/wait")));
       const path = route.path.replace(/:(\w+)/g, () =>
         random.below(3) === 0 ? "main" : encodeURIComponent(random.text(20).toWellFormed()) || "x",
       );

@@ -1,10 +1,10 @@
 /** A login of a channel that waits for a person, as a terminal shows it: a code to type on the phone, or one to scan. */
-import type { ShownLogin } from "../gateway/api/connector-routes.ts";
+import type { ConnectorLogin } from "../gateway/schemas/status.ts";
 import type { Output } from "./command.ts";
 
 const QUIET = 2;
 
-export function writeLogin(stdout: Output, { pairingCode, rows }: ShownLogin): void {
+export function writeLogin(stdout: Output, { pairingCode, rows }: ConnectorLogin): void {
   const open = "On the phone, open Linked devices, Link a device";
   if (pairingCode !== undefined) stdout.write(`${open}, Link with phone number, and enter ${pairingCode}\n`);
   else if (!rows) stdout.write("It waits for a login.\n");

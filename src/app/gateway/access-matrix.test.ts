@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { SCOPES, type Scope } from "../../core/rights/scope.ts";
 import { openTestGateway, ROOT_TOKEN, type TestGateway } from "./gateway.test-kit.ts";
 import { ROUTES } from "./route-table.ts";
+import { isStream } from "./routing/output.ts";
 import type { Route } from "./routing/route.ts";
 
 const PARAMS: Readonly<Record<string, string>> = {
@@ -101,7 +102,7 @@ describe.each(ROUTES.map((route) => [`${route.method} ${route.path}`, route] as 
       if (route.own && access !== "chat" && scope === "chat") continue;
       expect(await denied({ token: tokenWith.get(scope) }), scope).toEqual({ status: 403, code: "insufficient_scope" });
     }
-    if (route.answers.type === "text/event-stream" || route.path === "/api/config/reload") return;
+    if (isStream(route) || route.path === "/api/config/reload") return;
     const { status, text } = await kit.ask({ ...requestTo(route), token: tokenWith.get(access as Scope) });
     expect([401, 403], text).not.toContain(status);
   });

@@ -21,6 +21,7 @@ import { Metrics } from "./http/metrics.ts";
 import { RateLimiter } from "./http/rate-limiter.ts";
 import { RequestLedger } from "./messages/request-ledger.ts";
 import type { GatewayContext, Reload } from "./routing/gateway-context.ts";
+import type { OpenApi } from "./routing/open-api.ts";
 import type { Route } from "./routing/route.ts";
 
 const DAY_MS = 24 * 3_600_000;
@@ -71,7 +72,7 @@ export async function createContext(options: ContextOptions, stopping: AbortSign
     loginMs: () => settings.current.gateway.loginDays * DAY_MS,
   });
   const limits = { ...GATEWAY_LIMITS, ...options.limits };
-  let openApi: Promise<unknown> | undefined;
+  let openApi: Promise<OpenApi> | undefined;
   return {
     agents,
     ports,
@@ -105,13 +106,16 @@ export async function createContext(options: ContextOptions, stopping: AbortSign
     stopping,
     address: {},
     openApi: () => {
-      openApi ??= Promise.all([import("./routing/open-api.ts"), loadRoutes(options)]).then(([{ openApiOf }, routes]) =>
-        openApiOf(routes, version),
-      );
+      openApi ??= describeRoutes(options);
       return openApi;
     },
   };
 }
+
+const describeRoutes = async (options: ContextOptions): Promise<OpenApi> => {
+  const [{ openApi }, routes] = await Promise.all([import("./routing/open-api.ts"), loadRoutes(options)]);
+  return openApi(routes, options.version);
+};
 
 export const loadRoutes = async ({ routes }: Pick<ContextOptions, "routes">): Promise<readonly Route[]> =>
   routes ?? (await import("./route-table.ts")).ROUTES;

@@ -456,9 +456,6 @@ describe.each(POSTS.map(({ path }) => [path] as const))("POST %s with a key", (p
     const request = requestOf(prepared);
     const first = await kit.ask(request);
     expect(first.status, first.text).toBeLessThan(300);
-    const { status } = POSTS.find((one) => one.path === path)?.answers ?? {};
-    // A form is answered with the way to a page, JSON is not.
-    expect(first.status, "as the description says").toBe(status === 303 ? 200 : status);
     expect(first.headers["idempotent-replayed"]).toBeUndefined();
     await prepared.settle?.();
     await kit.engine.settle();

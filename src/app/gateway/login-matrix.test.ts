@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { openTestGateway, ROOT_TOKEN, type TestGateway } from "./gateway.test-kit.ts";
 import { ROUTES } from "./route-table.ts";
+import { isStream } from "./routing/output.ts";
 import type { Route } from "./routing/route.ts";
 
 const PARAMS: Readonly<Record<string, string>> = {
@@ -52,11 +53,8 @@ beforeAll(async () => {
 afterAll(() => kit.close());
 
 const ASKED = ROUTES.filter(
-  ({ access, answers, path }) =>
-    access !== "anonymous" &&
-    access !== "hook" &&
-    answers.type !== "text/event-stream" &&
-    path !== "/api/config/reload",
+  (route) =>
+    route.access !== "anonymous" && route.access !== "hook" && !isStream(route) && route.path !== "/api/config/reload",
 );
 
 describe.each(ASKED.map((route) => [`${route.method} ${route.path}`, route] as const))("%s", (_, route) => {

@@ -3,6 +3,7 @@ import { get } from "node:http";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { openTestGateway, ROOT_TOKEN, type TestGateway } from "./gateway.test-kit.ts";
 import { ROUTES } from "./route-table.ts";
+import { isStream } from "./routing/output.ts";
 import type { Route } from "./routing/route.ts";
 
 interface Conversation {
@@ -108,7 +109,6 @@ const SEND = "/api/agents/:agent/messages";
 const ASKING = ["eve", "ann of bank"];
 
 const CLOSED = ROUTES.filter(({ access }) => access !== "anonymous" && access !== "hook");
-const isStream = ({ answers }: Route): boolean => answers.type === "text/event-stream";
 
 describe("the stream of all agents", () => {
   const ask = (one: Conversation) =>
@@ -195,7 +195,7 @@ describe.each(CLOSED.map((route) => [`${route.method} ${route.path}`, route] as 
       const named = route.path === "/api/terminal" && as.user !== undefined ? `?user=${as.user}` : "";
       for (const path of pathsOf(route, as)) {
         const { status, text } = await kit.ask({ path: path + named, token: as.token });
-        expect(status, `${as.whose}: ${path} → ${text.slice(0, 200)}`).toBe(route.answers.status);
+        expect(status, `${as.whose}: ${path} → ${text.slice(0, 200)}`).toBe(200);
       }
     }
   });

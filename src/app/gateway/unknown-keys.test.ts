@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { openTestGateway, type TestGateway } from "./gateway.test-kit.ts";
 import { ROUTES } from "./route-table.ts";
-import { openApiOf } from "./routing/open-api.ts";
+import { openApi } from "./routing/open-api.ts";
 import { isLenient, type Route } from "./routing/route.ts";
 
 let kit: TestGateway;
@@ -93,7 +93,7 @@ describe("an unknown key", () => {
 });
 
 it("describes every object that our own routes take as closed", () => {
-  const { paths } = openApiOf(OWN, "0.0.0") as { paths: Record<string, Record<string, { requestBody?: object }>> };
+  const { paths } = openApi(OWN, "0.0.0") as { paths: Record<string, Record<string, { requestBody?: object }>> };
   const open = Object.entries(paths).flatMap(([path, operations]) =>
     Object.entries(operations).flatMap(([method, { requestBody = {} }]) =>
       openObjects(requestBody).map((at) => `${method} ${path} ${at}`),

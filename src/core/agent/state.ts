@@ -11,7 +11,7 @@ import { inheritedExecSchema } from "./exec-fields.ts";
 import { STATE_VERSION } from "./fresh-state.ts";
 import { sessionEntryFields } from "./session-entry.ts";
 
-const tokenSizeSchema = z.looseObject({
+export const tokenSizeSchema = z.looseObject({
   input: z.number(),
   output: z.number(),
   cacheRead: z.number(),
@@ -20,7 +20,7 @@ const tokenSizeSchema = z.looseObject({
 });
 export type TokenSize = z.infer<typeof tokenSizeSchema>;
 
-const agentStateSchema = z.looseObject({
+export const agentStateSchema = z.looseObject({
   version: z.literal(STATE_VERSION),
   createdAt: z.number().int(),
   updatedAt: z.number().int(),

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { deliveryContextSchema } from "../delivery/delivery.ts";
 import { behalfSchema } from "../people/behalf.ts";
 
-const subagentRunOutcomeSchema = z.object({
+export const subagentRunOutcomeSchema = z.object({
   status: z.enum(["ok", "error", "timeout", "unknown"]),
   error: z.string().optional(),
 });

@@ -23,7 +23,7 @@ export const deliveryContextSchema = z
 export type DeliveryContext = z.infer<typeof deliveryContextSchema>;
 
 /** `token`: what the channel gives back when the button is pressed, at most 64 bytes. It names something that is stored. */
-const buttonSchema = z
+export const buttonSchema = z
   .object({
     label: z.string().min(1).max(64),
     token: z.string().min(1).max(64),

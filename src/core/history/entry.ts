@@ -75,7 +75,7 @@ export type Untrusted = z.infer<typeof untrustedSchema>;
 const untrusted = untrustedSchema.optional();
 
 /** `.loose` everywhere: fields that a newer program wrote are kept. */
-const entrySchema = z.discriminatedUnion("type", [
+export const entrySchema = z.discriminatedUnion("type", [
   z.looseObject({
     type: z.literal("session"),
     version: z.number().int(),

@@ -59,7 +59,7 @@ export function approvalIdOf(uuid: string): ApprovalId {
 }
 
 /** What a rule that is made of the answer would name. */
-const askedEffectSchema = z
+export const askedEffectSchema = z
   .object({
     action: z.string(),
     target: z.string().optional(),

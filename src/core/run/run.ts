@@ -35,7 +35,7 @@ const callRecordSchema = z.looseObject({
 });
 export type CallRecord = z.infer<typeof callRecordSchema>;
 
-const runOutcomeSchema = z.enum(["ok", "error", "aborted", "timeout", "lost"]);
+export const runOutcomeSchema = z.enum(["ok", "error", "aborted", "timeout", "lost"]);
 export type RunOutcome = z.infer<typeof runOutcomeSchema>;
 
 const runErrorKindSchema = z.enum([
@@ -51,7 +51,7 @@ const runErrorKindSchema = z.enum([
 ]);
 export type RunErrorKind = z.infer<typeof runErrorKindSchema>;
 
-const runErrorSchema = z.object({
+export const runErrorSchema = z.object({
   kind: runErrorKindSchema,
   message: z.string(),
   /** False if a provider refused the request or its key: the same again is refused again. */
@@ -59,7 +59,7 @@ const runErrorSchema = z.object({
 });
 export type RunError = z.infer<typeof runErrorSchema>;
 
-const pendingToolCallSchema = z.object({
+export const pendingToolCallSchema = z.object({
   id: z.string(),
   name: z.string(),
   arguments: z.record(z.string(), z.unknown()),

@@ -1,6 +1,6 @@
 /** `rookery channels list`: shows the accounts on channels, their state, last errors, lag and what waits. Only reads. */
 import { listOf } from "../../../core/list.ts";
-import type { ConnectorItem } from "../../gateway/api/connector-routes.ts";
+import type { ConnectorItem } from "../../gateway/schemas/status.ts";
 import { withApi } from "../client/with-api.ts";
 import { defineAction } from "../command.ts";
 import { writeLogin } from "../login-text.ts";

@@ -5,6 +5,7 @@ import { type StatePatch, statePatchKeys, statePatchSchema } from "../../../core
 import { NotFoundError } from "../../../core/errors.ts";
 import type { EntryId } from "../../../core/ids.ts";
 import { holds } from "../../../core/rights/scope.ts";
+import { compactResultSchema } from "../../../core/run/compact-result.ts";
 import { branchMessage } from "../../../engine/agents/sessions/session-control.ts";
 import { isOwners } from "../auth/actor.ts";
 import type { Principal } from "../auth/principal.ts";
@@ -13,41 +14,43 @@ import { accepted, acceptOnce } from "../messages/accept-once.ts";
 import { readCompaction } from "../messages/read-compaction.ts";
 import { settledWithin } from "../messages/settled-within.ts";
 import { defineRoute, type Route } from "../routing/route.ts";
+import { acceptedSchema } from "../schemas/message.ts";
 import { addressOf, agentParams, requireAgent } from "./params.ts";
 
 const BRANCH_MS = 30_000;
 
-const ACCEPTED = "`{ agentId, seq, messageId }`";
-
 /** Reset and stop are messages in the inbox: durable, in order, visible. */
 const messageCommandRoute = (
-  name: "reset" | "stop",
+  name: "resetAgent" | "stopAgentRun",
+  command: "reset" | "stop",
   summary: string,
   body: { readonly kind: "reset"; readonly by: "person" } | { readonly kind: "stop" },
 ) =>
   defineRoute({
+    name,
     method: "POST",
-    path: `/api/agents/:agent/${name}`,
+    path: `/api/agents/:agent/${command}`,
     access: "operate",
     action: "manage.agent",
     tag: "agents",
     summary,
     params: agentParams,
     accepts: true,
-    answers: { status: 202, holds: ACCEPTED },
+    output: { 202: acceptedSchema },
     async handle(call) {
       const message = async () => ({ to: await addressOf(call, call.params.agent), body });
       return accepted(await acceptOnce(call, message));
     },
   });
 
-const resetRoute = messageCommandRoute("reset", "Start a new session; the current run is aborted", {
+const resetRoute = messageCommandRoute("resetAgent", "reset", "Start a new session; the current run is aborted", {
   kind: "reset",
   by: "person",
 });
-const stopRoute = messageCommandRoute("stop", "Abort the agent's current run", { kind: "stop" });
+const stopRoute = messageCommandRoute("stopAgentRun", "stop", "Abort the agent's current run", { kind: "stop" });
 
 const compactRoute = defineRoute({
+  name: "compactAgent",
   method: "POST",
   path: "/api/agents/:agent/compact",
   access: "operate",
@@ -63,9 +66,9 @@ const compactRoute = defineRoute({
   }),
   bodyOptional: true,
   accepts: true,
-  answers: {
-    status: 202,
-    holds: `${ACCEPTED}; it waits its turn in the inbox. 200 with \`compaction: { ok, compacted, reason, result }\` if it ended within \`waitSeconds\``,
+  output: {
+    202: acceptedSchema.describe("It waits its turn in the inbox."),
+    200: acceptedSchema.extend({ compaction: compactResultSchema }).describe("It ended within `waitSeconds`."),
   },
   async handle(call) {
     const { instructions, waitSeconds } = call.body;
@@ -79,11 +82,12 @@ const compactRoute = defineRoute({
     const { agentId, seq } = posted;
     await settledWithin(call.context, agentId, seq, waitSeconds * 1_000);
     const compaction = await readCompaction(call.context.ports.store, agentId, seq);
-    return { status: compaction ? 200 : 202, json: { ...reply.json, compaction: compaction ?? null } };
+    return compaction ? { status: 200 as const, json: { ...reply.json, compaction } } : reply;
   },
 });
 
 const branchRoute = defineRoute({
+  name: "branchAgent",
   method: "POST",
   path: "/api/agents/:agent/branch",
   access: "operate",
@@ -99,11 +103,14 @@ const branchRoute = defineRoute({
     /** False: does not wait until it has happened. */
     wait: z.boolean().optional(),
   }),
-  answers: {
-    status: 200,
-    holds:
-      "`{ agentId, leaf }`; 504 if it is still waiting its turn after 30 seconds: it will still happen. With `wait: false` 202 with the message that waits its turn",
+  output: {
+    200: z.strictObject({
+      agentId: z.string(),
+      leaf: z.string().describe("The entry that the next message continues."),
+    }),
+    202: acceptedSchema.describe("With `wait: false`: it waits its turn."),
   },
+  errors: { 504: "It waits its turn for longer than 30 seconds. It will still happen." },
   async handle(call) {
     const { context, params } = call;
     const { entryId, summary, wait = true } = call.body;
@@ -119,6 +126,7 @@ const branchRoute = defineRoute({
 });
 
 const patchStateRoute = defineRoute({
+  name: "patchAgentState",
   method: "PATCH",
   path: "/api/agents/:agent/state",
   access: "operate",
@@ -129,7 +137,7 @@ const patchStateRoute = defineRoute({
   example: { modelOverride: "anthropic/claude-sonnet-5", thinkingLevel: "low", label: null },
   describes: statePatchSchema,
   body: statePatchKeys,
-  answers: { status: 202, holds: `${ACCEPTED}; it waits its turn in the inbox` },
+  output: { 202: acceptedSchema },
   async handle({ context, principal, params, body }) {
     const { id } = await requireAgent({ context, principal }, params.agent);
     const field = OWNERS_FIELDS.find((name) => Object.hasOwn(body, name));
@@ -149,6 +157,7 @@ function assertAdmin(principal: Principal, field: string): void {
 }
 
 const stopTreeRoute = defineRoute({
+  name: "stopAgentTree",
   method: "POST",
   path: "/api/agents/:agent/stop-tree",
   access: "operate",
@@ -156,7 +165,7 @@ const stopTreeRoute = defineRoute({
   tag: "agents",
   summary: "Stop an agent and all its descendants; none of them starts a run after the answer",
   params: agentParams,
-  answers: { status: 200, holds: "`{ stopped: agentId }`" },
+  output: z.strictObject({ stopped: z.string() }),
   async handle({ context, params, principal, record }) {
     const { id } = await requireAgent({ context, principal }, params.agent);
     const reply = { json: { stopped: id } };
@@ -166,6 +175,7 @@ const stopTreeRoute = defineRoute({
 });
 
 const startRoute = defineRoute({
+  name: "startAgent",
   method: "POST",
   path: "/api/agents/:agent/start",
   access: "operate",
@@ -173,7 +183,7 @@ const startRoute = defineRoute({
   tag: "agents",
   summary: "Undo a stop",
   params: agentParams,
-  answers: { status: 200, holds: "`{ started: agentId }`" },
+  output: z.strictObject({ started: z.string() }),
   async handle({ context, principal, params, record }) {
     const { id } = await requireAgent({ context, principal }, params.agent);
     const reply = { json: { started: id } };
@@ -183,6 +193,7 @@ const startRoute = defineRoute({
 });
 
 const removeRoute = defineRoute({
+  name: "removeAgent",
   method: "DELETE",
   path: "/api/agents/:agent",
   access: "admin",
@@ -192,7 +203,8 @@ const removeRoute = defineRoute({
   params: agentParams,
   /** `idle`: refuses an agent that has work, instead of stopping it and waiting until it rests. */
   query: z.strictObject({ idle: z.enum(["true", "false"]).optional() }),
-  answers: { status: 200, holds: "`{ removed: agentId }`; with `idle=true` 403 if the agent has work" },
+  output: z.strictObject({ removed: z.string() }),
+  errors: { 403: "With `idle=true`: the agent has work." },
   async handle({ context, principal, params, query }) {
     const { id } = await requireAgent({ context, principal }, params.agent);
     await (query.idle === "true" ? context.agents.lifecycle.removeIdle(id) : context.agents.lifecycle.remove(id));

@@ -17,9 +17,18 @@ import { profilesOf } from "../messages/address.ts";
 import { agentSummary, listAgents } from "../reads/agent-list.ts";
 import { unansweredIn } from "../reads/unanswered.ts";
 import { defineRoute, type Route } from "../routing/route.ts";
-import { agentParams, LIST, limitQuery, nextOf, numberQuery, requireAgent } from "./params.ts";
+import {
+  agentDetailsSchema,
+  agentSummarySchema,
+  historyItemSchema,
+  permanentAgentSchema,
+  transcriptSchema,
+} from "../schemas/agent.ts";
+import { pageSchema } from "../schemas/list.ts";
+import { agentParams, limitQuery, nextOf, numberQuery, requireAgent } from "./params.ts";
 
 const listRoute = defineRoute({
+  name: "listAgents",
   method: "GET",
   path: "/api/agents",
   access: "read",
@@ -28,13 +37,14 @@ const listRoute = defineRoute({
   tag: "agents",
   summary: "List agents in the order of their creation",
   query: z.strictObject({ after: agentIdSchema.optional(), limit: limitQuery(500, 100) }),
-  answers: { status: 200, holds: `${LIST}; send \`next\` as \`after\``, list: true },
+  output: pageSchema(agentSummarySchema, "after", z.string()),
   async handle({ context, principal, query: { after, limit } }) {
     return { json: await listAgents(context.ports.store, { after, limit }, (agent) => seesAgent(principal, agent)) };
   },
 });
 
 const agentRoute = defineRoute({
+  name: "getAgent",
   method: "GET",
   path: "/api/agents/:agent",
   access: "read",
@@ -43,7 +53,7 @@ const agentRoute = defineRoute({
   tag: "agents",
   summary: "One agent, by id or session key, with its state",
   params: agentParams,
-  answers: { status: 200, holds: "the agent" },
+  output: agentDetailsSchema,
   async handle({ context, principal, params }) {
     const agent = await requireAgent({ context, principal }, params.agent);
     const { cursor, nextSeq, nextPos, leaf, epoch, state } = agent;
@@ -65,6 +75,7 @@ const agentRoute = defineRoute({
 });
 
 const historyRoute = defineRoute({
+  name: "getHistory",
   method: "GET",
   path: "/api/agents/:agent/history",
   access: "read",
@@ -74,12 +85,7 @@ const historyRoute = defineRoute({
   summary: "A page of an agent's history, newest entries first",
   params: agentParams,
   query: z.strictObject({ before: numberQuery(), limit: limitQuery(500, 50) }),
-  answers: {
-    status: 200,
-    holds:
-      "`{ items: [{ position, entry, unanswered }], next }`; `unanswered` are messages of the entry, or after it, that failed or were stopped or dropped; send `next` as `before`",
-    list: true,
-  },
+  output: pageSchema(historyItemSchema, "before", z.number()),
   async handle({ context, principal, params, query: { before, limit } }) {
     const { id } = await requireAgent({ context, principal }, params.agent);
     const { store } = context.ports;
@@ -103,6 +109,7 @@ const historyRoute = defineRoute({
 });
 
 const transcriptRoute = defineRoute({
+  name: "getTranscript",
   method: "GET",
   path: "/api/agents/:agent/transcript",
   access: "read",
@@ -117,7 +124,7 @@ const transcriptRoute = defineRoute({
     /** The working directory that the header names. */
     cwd: z.string().max(4_096).optional(),
   }),
-  answers: { status: 200, holds: "`{ name, text, skipped }`; `skipped` are lines that could not be written" },
+  output: transcriptSchema,
   async handle({ context, principal, params, query: { session, version, cwd } }) {
     const agent = await requireAgent({ context, principal }, params.agent);
     const options = {
@@ -130,6 +137,7 @@ const transcriptRoute = defineRoute({
 });
 
 const putRoute = defineRoute({
+  name: "putPermanentAgent",
   method: "POST",
   path: "/api/agents",
   access: "admin",
@@ -144,9 +152,9 @@ const putRoute = defineRoute({
     username: z.string().trim().min(1).max(200).optional(),
     profile: z.string().min(1).max(64).optional(),
   }),
-  answers: {
-    status: 201,
-    holds: "`{ agentId, sessionKey, created }`; 202 and `created: false` if it is changed, in the order of its inbox",
+  output: {
+    201: permanentAgentSchema.describe("A new agent."),
+    202: permanentAgentSchema.describe("It exists, and is changed in the order of its inbox."),
   },
   async handle({ context, principal, surface, body, record }) {
     assertOwner(principal);
@@ -156,7 +164,7 @@ const putRoute = defineRoute({
         hint: `Profiles: ${profiles.join(", ")}.`,
       });
     }
-    const replyOf = (json: PutPermanent) => ({ status: json.created ? 201 : 202, json });
+    const replyOf = (json: PutPermanent) => ({ status: json.created ? (201 as const) : (202 as const), json });
     const done = await context.agents.lifecycle.putPermanent(body, behalfOf(principal), (json) => {
       const audited = { action: "agent.put", target: body.name, agentId: json.agentId, args: body };
       return [auditOp(actorOf(principal, surface), context.ports.clock.now(), audited), ...record(replyOf(json))];

@@ -4,11 +4,12 @@ import type { AgentRecord } from "../../../core/agent/agent.ts";
 import type { AgentId } from "../../../core/ids.ts";
 import { listOf } from "../../../core/list.ts";
 import { type Message, shownText, UNANSWERED_STATES } from "../../../core/message/message.ts";
-import type { InboxMessage } from "../../client/resources.ts";
 import { seesAgent } from "../auth/judge-request.ts";
 import { withAgentNames } from "../reads/with-names.ts";
 import { type Call, defineRoute, type Route } from "../routing/route.ts";
-import { LIST, limitQuery } from "./params.ts";
+import { pageSchema } from "../schemas/list.ts";
+import { type InboxMessage, inboxMessageSchema } from "../schemas/message.ts";
+import { limitQuery } from "./params.ts";
 
 const CURSOR = /^(\d{1,15})\.([a-z0-9]{2,32})\.(\d{1,15})$/;
 const TEXT = 2_000;
@@ -18,6 +19,7 @@ const PORTION = 100;
 const PER_AGENT = 50;
 
 const listRoute = defineRoute({
+  name: "listInbox",
   method: "GET",
   path: "/api/inbox",
   access: "read",
@@ -31,11 +33,7 @@ const listRoute = defineRoute({
     before: z.string().max(64).optional(),
     limit: limitQuery(500, 50),
   }),
-  answers: {
-    status: 200,
-    holds: `${LIST}: \`{ agentId, agentName, sessionKey, seq, kind, text, state, will, reason, acceptedAt, settledAt, runId }\`; send \`next\` as \`before\``,
-    list: true,
-  },
+  output: pageSchema(inboxMessageSchema, "before", z.string()),
   async handle(call) {
     const { state } = call.query;
     const page = await (state === "waiting" || state === "taken" ? open(call, state) : ended(call));

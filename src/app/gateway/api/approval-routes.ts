@@ -15,7 +15,9 @@ import type { Principal } from "../auth/principal.ts";
 import { speakerOf } from "../auth/speaker.ts";
 import { withApprovalNames } from "../reads/with-names.ts";
 import { type Call, defineRoute, type Route } from "../routing/route.ts";
-import { LIST, limitQuery, nextOf, numberQuery, requireAgent } from "./params.ts";
+import { pageSchema } from "../schemas/list.ts";
+import { alwaysOffersSchema, approvalSchema } from "../schemas/rights.ts";
+import { limitQuery, nextOf, numberQuery, requireAgent } from "./params.ts";
 
 const approvalParams = z.object({ approval: z.string().min(1).max(64) });
 const user = z.string().trim().min(1).max(256).optional();
@@ -28,6 +30,7 @@ const unknown = (id: string): NotFoundError =>
   new NotFoundError(`There is no approval ${id.slice(0, 64)}.`, { hint: "GET /api/approvals lists them." });
 
 const listRoute = defineRoute({
+  name: "listApprovals",
   method: "GET",
   path: "/api/approvals",
   access: "any",
@@ -41,7 +44,7 @@ const listRoute = defineRoute({
     before: numberQuery(),
     limit: limitQuery(500, 100),
   }),
-  answers: { status: 200, holds: `${LIST}; send \`next\` as \`before\``, list: true },
+  output: pageSchema(approvalSchema, "before", z.number()),
   async handle(call) {
     const { context, principal, query } = call;
     const { state, agent, user: named, before, limit } = query;
@@ -68,6 +71,7 @@ const isSeen = (principal: Principal, { behalf }: Approval): boolean =>
   principal.kind === "application" && seesPerson(principal, behalf.person);
 
 const showRoute = defineRoute({
+  name: "getApproval",
   method: "GET",
   path: "/api/approvals/:approval",
   access: "any",
@@ -76,16 +80,18 @@ const showRoute = defineRoute({
   summary: "One question about a tool call",
   params: approvalParams,
   query: z.strictObject({ user }),
-  answers: {
-    status: 200,
-    holds:
-      "the question with its arguments, state and answer; while it is open, `always`: the rules that `always` would store: for exactly this call, or for its pattern",
-  },
+  output: approvalSchema.extend({
+    always: alwaysOffersSchema
+      .optional()
+      .describe(
+        "While it is open: the rules that a yes for always would store, for exactly this call or for its pattern.",
+      ),
+  }),
   async handle({ context, principal, params, query }) {
     const approval = await required(context, principal, params.approval, query.user);
     const [named] = await withApprovalNames(context.ports.store, [approval]);
-    if (approval.state !== "pending") return { json: named };
-    return { json: { ...named, always: await context.agents.approvals.offers(approval) } };
+    if (approval.state !== "pending") return { json: named ?? approval };
+    return { json: { ...(named ?? approval), always: await context.agents.approvals.offers(approval) } };
   },
 });
 
@@ -105,6 +111,7 @@ async function required(
 }
 
 const decideRoute = defineRoute({
+  name: "decideApproval",
   method: "POST",
   path: "/api/approvals/:approval",
   access: "chat",
@@ -123,7 +130,8 @@ const decideRoute = defineRoute({
     digest: z.string().max(128).optional(),
     user,
   }),
-  answers: { status: 200, holds: "the question, decided; 409 if another answer was first" },
+  output: approvalSchema,
+  errors: { 409: "Another answer was first." },
   async handle(call) {
     const { context, principal, surface, body } = call;
     const { id } = await required(context, principal, call.params.approval, body.user);

@@ -6,11 +6,14 @@ import { VERDICTS } from "../../../core/people/grant.ts";
 import { assertOwner } from "../auth/actor.ts";
 import { withAgentNames, withPersonNames } from "../reads/with-names.ts";
 import { defineRoute, type Route } from "../routing/route.ts";
-import { findAgent, LIST, limitQuery, nextOf, numberQuery } from "./params.ts";
+import { pageSchema } from "../schemas/list.ts";
+import { auditRowSchema } from "../schemas/rights.ts";
+import { findAgent, limitQuery, nextOf, numberQuery } from "./params.ts";
 
 const name = z.string().trim().min(1).max(512).optional();
 
 const auditRoute = defineRoute({
+  name: "listAudit",
   method: "GET",
   path: "/api/audit",
   access: "operate",
@@ -26,7 +29,7 @@ const auditRoute = defineRoute({
     before: numberQuery(),
     limit: limitQuery(1_000, 100),
   }),
-  answers: { status: 200, holds: `${LIST}; send \`next\` as \`before\`, \`since\` in milliseconds`, list: true },
+  output: pageSchema(auditRowSchema, "before", z.number()),
   async handle({ context, principal, query: { person, agent, action, decision, since, before, limit } }) {
     assertOwner(principal);
     // Rows of a removed agent stay under its id.

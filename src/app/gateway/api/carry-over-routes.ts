@@ -6,6 +6,7 @@ import { carryOver, carryPlan, carryWarning, leaveBehind } from "../../../engine
 import { actorOf, assertOwner } from "../auth/actor.ts";
 import { withAgentNames } from "../reads/with-names.ts";
 import { defineRoute, type Route } from "../routing/route.ts";
+import { leftBehindSchema } from "../schemas/agent.ts";
 
 /** Of a list for a person: programs carry over without it. */
 const MAX_SHOWN = 500;
@@ -13,6 +14,7 @@ const MAX_SHOWN = 500;
 const scope = z.enum(DM_SCOPES).optional().describe("The scope to look at. Default: `session.dmScope`");
 
 const planRoute = defineRoute({
+  name: "planCarryOver",
   method: "GET",
   path: "/api/carry-over",
   access: "operate",
@@ -20,11 +22,17 @@ const planRoute = defineRoute({
   tag: "people",
   summary: "Conversations that a change of session.dmScope leaves behind",
   query: z.strictObject({ scope }),
-  answers: {
-    status: 200,
-    holds:
-      "`{ items, next, scope, earlier, warning, total }`: the latest 500, each `{ agentId, agentName, person, from, to, lastHumanAt, stays }`; `stays` says why one cannot be carried over",
-  },
+  output: z.strictObject({
+    scope: z
+      .enum(["main", "per-account-channel-peer", "per-channel-peer", "per-peer"])
+      .describe("The scope that is, or would be, in force."),
+    earlier: z.array(z.enum(["main", "per-account-channel-peer", "per-channel-peer", "per-peer"])),
+    isPartial: z.boolean().describe("There are more agents than were looked at."),
+    items: z.array(leftBehindSchema),
+    next: z.null(),
+    warning: z.string().nullable(),
+    total: z.number(),
+  }),
   async handle({ context, principal, query }) {
     assertOwner(principal);
     const config = context.settings.current;
@@ -37,6 +45,7 @@ const planRoute = defineRoute({
 });
 
 const carryRoute = defineRoute({
+  name: "carryOver",
   method: "POST",
   path: "/api/carry-over",
   access: "operate",
@@ -49,7 +58,7 @@ const carryRoute = defineRoute({
     replace: z.boolean().optional().describe("Also those whose person has begun a newer conversation"),
   }),
   example: { answer: "carry" },
-  answers: { status: 200, holds: "`{ carried }`: how many conversations were carried over" },
+  output: z.strictObject({ carried: z.number() }),
   async handle({ context, principal, surface, body }) {
     assertOwner(principal);
     const by = actorOf(principal, surface);

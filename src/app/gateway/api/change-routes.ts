@@ -3,13 +3,27 @@ import { z } from "zod";
 import type { FileChanges } from "../../../adapters/workspace/changes/file-changes.ts";
 import { checkConfig } from "../../../config/parse-config.ts";
 import { NotFoundError } from "../../../core/errors.ts";
-import { CHANGE_KINDS, type ChangeAuthor, type ChangeKind, type FileChange } from "../../../core/file-change.ts";
+import {
+  CHANGE_KINDS,
+  type ChangeAuthor,
+  type ChangeKind,
+  type FileChange,
+  fileVersionSchema,
+} from "../../../core/file-change.ts";
 import { unifiedDiff } from "../../../core/line-diff.ts";
 import { listOf } from "../../../core/list.ts";
 import { actorOf, assertOwner } from "../auth/actor.ts";
 import type { GatewayContext } from "../routing/gateway-context.ts";
 import { type Call, defineRoute, type Route } from "../routing/route.ts";
-import { LIST, limitQuery, nextOf, numberQuery } from "./params.ts";
+import {
+  changeKindSchema,
+  fileChangeSchema,
+  keptFileSchema,
+  shownChangeSchema,
+  writtenChangeSchema,
+} from "../schemas/file.ts";
+import { listSchema, pageSchema } from "../schemas/list.ts";
+import { limitQuery, nextOf, numberQuery } from "./params.ts";
 
 const file = z.string().min(1).max(4_096);
 const changeParams = z.object({
@@ -23,6 +37,7 @@ const MAX_COMPARED = 1_000_000;
 const MAX_DIFF = 200_000;
 
 const listRoute = defineRoute({
+  name: "listChanges",
   method: "GET",
   path: "/api/changes",
   access: "operate",
@@ -35,7 +50,7 @@ const listRoute = defineRoute({
     file: file.optional(),
     kind: z.enum(CHANGE_KINDS).optional(),
   }),
-  answers: { status: 200, holds: `${LIST} of changes: who, when, why, and the hashes before and after`, list: true },
+  output: pageSchema(fileChangeSchema, "before", z.number()),
   async handle({ context, principal, query }) {
     assertOwner(principal);
     const items = await changesOf(context).list(query);
@@ -49,13 +64,14 @@ const listRoute = defineRoute({
 });
 
 const filesRoute = defineRoute({
+  name: "listKeptFiles",
   method: "GET",
   path: "/api/changes/files",
   access: "operate",
   action: "manage.changes",
   tag: "changes",
   summary: "List the prompt files, notes and skills there are now",
-  answers: { status: 200, holds: `${LIST} of \`{ file, kind, bytes, changedAt }\``, list: true },
+  output: listSchema(keptFileSchema),
   async handle({ context, principal }) {
     assertOwner(principal);
     return { json: listOf(await changesOf(context).files()) };
@@ -63,6 +79,7 @@ const filesRoute = defineRoute({
 });
 
 const fileRoute = defineRoute({
+  name: "getKeptFile",
   method: "GET",
   path: "/api/changes/file",
   access: "operate",
@@ -70,7 +87,12 @@ const fileRoute = defineRoute({
   tag: "changes",
   summary: "The text of one of these files as it is now; not of the configuration, which may contain secrets",
   query: z.strictObject({ file }),
-  answers: { status: 200, holds: "`{ file, kind, text, version }`; `text` and `version` are null if there is no file" },
+  output: z.strictObject({
+    file: z.string(),
+    kind: changeKindSchema,
+    text: z.string().nullable().optional().describe("Null if there is no file; absent for the configuration."),
+    version: fileVersionSchema.nullable().describe("Null if there is no file."),
+  }),
   async handle({ context, principal, query }) {
     assertOwner(principal);
     const { kind, text, version, file: name } = await changesOf(context).current(query.file);
@@ -79,6 +101,7 @@ const fileRoute = defineRoute({
 });
 
 const showRoute = defineRoute({
+  name: "getChange",
   method: "GET",
   path: "/api/changes/:change",
   access: "operate",
@@ -86,7 +109,7 @@ const showRoute = defineRoute({
   tag: "changes",
   summary: "One change with its difference; of the configuration, with secrets masked",
   params: changeParams,
-  answers: { status: 200, holds: "the change, and `diff` in the unified form; null if it cannot be shown" },
+  output: shownChangeSchema,
   async handle({ context, principal, params }) {
     assertOwner(principal);
     const changes = changesOf(context);
@@ -96,6 +119,7 @@ const showRoute = defineRoute({
 });
 
 const writeRoute = defineRoute({
+  name: "writeFile",
   method: "POST",
   path: "/api/changes",
   access: "admin",
@@ -119,10 +143,8 @@ const writeRoute = defineRoute({
       .optional(),
     dryRun: z.boolean().optional(),
   }),
-  answers: {
-    status: 200,
-    holds: "the change and `diff`; without `id` if it changes nothing or was only tried; 409 if the file has changed",
-  },
+  output: writtenChangeSchema,
+  errors: { 409: "The file has changed." },
   async handle({ context, principal, surface, body }) {
     assertOwner(principal);
     const changes = changesOf(context);
@@ -137,6 +159,7 @@ const writeRoute = defineRoute({
 });
 
 const undoRoute = defineRoute({
+  name: "undoChange",
   method: "POST",
   path: "/api/changes/:change/undo",
   access: "admin",
@@ -144,7 +167,12 @@ const undoRoute = defineRoute({
   tag: "changes",
   summary: "Undo a change: the file gets its content from before, as another change",
   params: changeParams,
-  answers: { status: 200, holds: "the change that undoes it, and `diff`; 409 if the file was changed since" },
+  output: fileChangeSchema.extend({
+    state: z.enum(["begun", "done", "failed"]),
+    undoneBy: z.number().optional().describe("The change that has taken this one back."),
+    diff: z.string().nullable(),
+  }),
+  errors: { 409: "The file was changed since." },
   async handle({ context, principal, surface, params }) {
     assertOwner(principal);
     const changes = changesOf(context);

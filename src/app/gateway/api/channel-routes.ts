@@ -6,8 +6,9 @@ import { z } from "zod";
 import type { ChannelAnswer, ChannelRequest } from "../../../core/ports/connector.ts";
 import { HttpError } from "../http/http-error.ts";
 import { parseQuery } from "../http/read-request.ts";
-import type { Reply } from "../http/send-reply.ts";
+import type { MediaReply } from "../http/send-reply.ts";
 import type { GatewayContext } from "../routing/gateway-context.ts";
+import { media } from "../routing/output.ts";
 import { type Call, defineRoute, type Route } from "../routing/route.ts";
 
 const params = z.object({ account: z.string().min(1).max(100) });
@@ -27,22 +28,24 @@ const common = {
 } as const;
 
 const verifyRoute = defineRoute({
+  name: "verifyChannel",
   ...common,
   method: "GET",
   summary: "How a platform checks that the address of an account is yours",
-  answers: { status: 200, holds: "what the platform expects", type: "text/plain" },
+  output: media("text/plain", "What the platform expects"),
   handle: (call) => receive(call, "GET"),
 });
 
 const receiveRoute = defineRoute({
+  name: "receiveFromChannel",
   ...common,
   method: "POST",
   summary: "Takes messages of a platform for an account; they are durable when it is answered",
-  answers: { status: 200, holds: "what the platform expects", type: "text/plain" },
+  output: media("text/plain", "What the platform expects"),
   handle: (call) => receive(call, "POST"),
 });
 
-async function receive(call: Call<{ account: string }>, method: "GET" | "POST"): Promise<Reply> {
+async function receive(call: Call<{ account: string }>, method: "GET" | "POST"): Promise<MediaReply> {
   const {
     context,
     params: { account },

@@ -6,37 +6,21 @@ import { qrRows } from "../../../core/qr-code.ts";
 import { isOwners } from "../auth/actor.ts";
 import { type ChannelStatus, channelStatuses } from "../reads/channel-statuses.ts";
 import { defineRoute, type Route } from "../routing/route.ts";
+import { listSchema } from "../schemas/list.ts";
+import { type ConnectorItem, type ConnectorLogin, connectorItemSchema } from "../schemas/status.ts";
 
 /** How many open deliveries are counted. */
 const MAX_COUNTED = 1_000;
 
-/** A login that waits for a person. `rows`: the code to scan, a text of 0 and 1 for each row. */
-export interface ShownLogin {
-  readonly pairingCode?: string;
-  readonly rows?: readonly string[];
-}
-
-export interface ConnectorItem extends Omit<AccountStatus, "login"> {
-  /** Only the owner sees it: whoever scans it can take the account over. */
-  readonly login?: ShownLogin;
-  /** The channel: the kind of a configured account, or the name of a connector of the program. */
-  readonly channel: string;
-  /** Deliveries that wait to be sent, up to a thousand in all. */
-  readonly waiting: number;
-}
-
 const connectorsRoute = defineRoute({
+  name: "listConnectors",
   method: "GET",
   path: "/api/connectors",
   access: "read",
   action: "manage.health",
   tag: "health",
   summary: "The accounts on channels, their state and what waits for them",
-  answers: {
-    status: 200,
-    holds: "`{ items: [{ channel, name, state, ok, detail, lastError, lagMs, waiting, login? }], next: null }`",
-    list: true,
-  },
+  output: listSchema(connectorItemSchema),
   async handle({ context, principal }) {
     const open = await context.ports.store.deliveries({ limit: MAX_COUNTED, states: SENDABLE_STATES });
     const items = channelStatuses(context.ports.connectors, context.settings.current.connectors).map(
@@ -50,7 +34,7 @@ const connectorsRoute = defineRoute({
   },
 });
 
-const shownLogin = ({ qr, pairingCode }: NonNullable<AccountStatus["login"]>): ShownLogin => ({
+const shownLogin = ({ qr, pairingCode }: NonNullable<AccountStatus["login"]>): ConnectorLogin => ({
   pairingCode,
   rows: qr === undefined ? undefined : qrRows(qr)?.map((row) => row.map((on) => (on ? "1" : "0")).join("")),
 });

@@ -9,6 +9,8 @@ import { seesAgent } from "../auth/judge-request.ts";
 import { isConfined } from "../auth/principal.ts";
 import { agentSummaries } from "../reads/agent-list.ts";
 import { defineRoute, type Route } from "../routing/route.ts";
+import { conversationSchema, type FoundEntry, foundEntrySchema } from "../schemas/agent.ts";
+import { pageSchema } from "../schemas/list.ts";
 import { type Asking, agentParams, limitQuery, numberQuery, requireAgent } from "./params.ts";
 
 const CURSOR = /^(\d{1,15})\.([a-z0-9]{2,32})$/;
@@ -19,6 +21,7 @@ const PREVIEW_LINES = 6;
 const PREVIEW_CHARACTERS = 240;
 
 const listRoute = defineRoute({
+  name: "listConversations",
   method: "GET",
   path: "/api/conversations",
   access: "read",
@@ -31,18 +34,17 @@ const listRoute = defineRoute({
     before: z.string().regex(CURSOR, "the `next` of a page").optional(),
     limit: limitQuery(200, 50),
   }),
-  answers: {
-    status: 200,
-    holds:
-      "`{ items: [{ id, name, sessionKey, channel, waiting, runId, lastHumanAt, last, … }], next }`; send `next` as `before`",
-    list: true,
-  },
+  output: pageSchema(conversationSchema, "before", z.string()),
   async handle(call) {
     const { q, before, limit } = call.query;
     const { found, next } = await conversations(call, { q: q?.toLowerCase(), before, limit });
     const { store } = call.context.ports;
     const previews = await Promise.all(found.map((agent) => preview(store, agent)));
-    const items = (await agentSummaries(store, found)).map((one, at) => ({ ...one, ...previews[at] }));
+    const summaries = await agentSummaries(store, found);
+    const items = previews.flatMap((shown, at) => {
+      const one = summaries[at];
+      return one ? [{ ...one, ...shown }] : [];
+    });
     return { json: { items, next } };
   },
 });
@@ -107,6 +109,7 @@ const LINES = 200;
 const AROUND = 80;
 
 const searchRoute = defineRoute({
+  name: "searchConversation",
   method: "GET",
   path: "/api/agents/:agent/search",
   access: "read",
@@ -116,17 +119,12 @@ const searchRoute = defineRoute({
   summary: "Find a text in an agent's history, the latest first",
   params: agentParams,
   query: z.strictObject({ q: z.string().trim().min(1).max(200), before: numberQuery(), limit: limitQuery(100, 20) }),
-  answers: {
-    status: 200,
-    holds:
-      "`{ items: [{ position, entryId, role, at, text }], next }`; send `next` as `before`, also after an empty page",
-    list: true,
-  },
+  output: pageSchema(foundEntrySchema, "before", z.number()),
   async handle(call) {
     const { id } = await requireAgent(call, call.params.agent);
     const { q, limit } = call.query;
     const { store } = call.context.ports;
-    const items: object[] = [];
+    const items: FoundEntry[] = [];
     let before = call.query.before;
     for (let read = 0; read < MOST_LINES; read += LINES) {
       const lines = await store.linesBack(id, { limit: LINES, before });
@@ -142,9 +140,9 @@ const searchRoute = defineRoute({
   },
 });
 
-function foundIn(line: string, q: string): object | undefined {
+function foundIn(line: string, q: string): Omit<FoundEntry, "position"> | undefined {
   const read = readEntry(line);
-  if (read.kind !== "entry" || !("timestamp" in read.entry)) return undefined;
+  if (read.kind !== "entry" || read.entry.type === "session" || read.entry.timestamp === undefined) return undefined;
   const text = said(read.entry);
   const at = text.toLowerCase().indexOf(q);
   if (at < 0) return undefined;

@@ -10,10 +10,13 @@ import { noFile } from "../../../engine/files/file-service.ts";
 import type { Principal } from "../auth/principal.ts";
 import { HttpError } from "../http/http-error.ts";
 import { readMultipart, type UploadedFile } from "../http/multipart.ts";
-import type { Reply } from "../http/send-reply.ts";
+import type { MediaReply } from "../http/send-reply.ts";
 import { mailboxOf } from "../messages/mailbox-of.ts";
 import { filesOf, mayUse, personOfFiles, requireFile } from "../messages/message-files.ts";
+import { media } from "../routing/output.ts";
 import { type Call, defineRoute, type Route } from "../routing/route.ts";
+import { fileInfoSchema } from "../schemas/file.ts";
+import { pageSchema } from "../schemas/list.ts";
 import { limitQuery, nextOf } from "./params.ts";
 
 const user = z.string().trim().min(1).max(256).optional();
@@ -38,6 +41,7 @@ const fileView = ({ id, name, mimeType, size, sha, createdAt, shown }: StoredFil
 });
 
 const uploadRoute = defineRoute({
+  name: "uploadFile",
   ...common,
   method: "POST",
   path: "/api/files",
@@ -46,7 +50,7 @@ const uploadRoute = defineRoute({
   query: z.strictObject({ user, name: z.string().max(1_000).optional() }),
   bodyType: "application/octet-stream",
   maxBody: ({ files }: Config) => files.maxBytes + MULTIPART_BYTES,
-  answers: { status: 201, holds: "`{ id, name, mimeType, size, sha256, createdAt, as }`" },
+  output: { 201: fileInfoSchema },
   async handle(call) {
     const { principal, query } = call;
     const person = personOfFiles(principal, query.user);
@@ -55,7 +59,7 @@ const uploadRoute = defineRoute({
       throw new HttpError(400, "invalid_input", "The file is empty.", { hint: "Send its bytes as the body." });
     }
     const file = await filesOf(call).put({ data, name: query.name ?? name, behalf: { person } });
-    return { status: 201, json: fileView(file) };
+    return { status: 201 as const, json: fileView(file) };
   },
 });
 
@@ -66,16 +70,13 @@ function uploaded({ raw, header }: Pick<Call, "raw" | "header">): UploadedFile {
 }
 
 const listRoute = defineRoute({
+  name: "listFiles",
   ...common,
   method: "GET",
   path: "/api/files",
   summary: "The files of a person, by id",
   query: z.strictObject({ user, after: z.string().max(128).optional(), limit: limitQuery(500, 100) }),
-  answers: {
-    status: 200,
-    holds: "`{ items: [...], next }`; send `next` as `after`",
-    list: true,
-  },
+  output: pageSchema(fileInfoSchema, "after", z.string()),
   async handle(call) {
     const { principal, query } = call;
     const person = personOfFiles(principal, query.user);
@@ -87,12 +88,13 @@ const listRoute = defineRoute({
 });
 
 const usageRoute = defineRoute({
+  name: "getFileUsage",
   ...common,
   method: "GET",
   path: "/api/files/usage",
   summary: "How much the files of a person use of the quota",
   query: ofUser,
-  answers: { status: 200, holds: "`{ usedBytes, quotaBytes }`" },
+  output: z.strictObject({ usedBytes: z.number(), quotaBytes: z.number() }),
   async handle(call) {
     const files = filesOf(call);
     const usedBytes = await files.used(personOfFiles(call.principal, call.query.user));
@@ -101,24 +103,26 @@ const usageRoute = defineRoute({
 });
 
 const fileRoute = defineRoute({
+  name: "getFile",
   ...common,
   method: "GET",
   path: "/api/files/:file",
   summary: "What is known about a file",
   params: fileParams,
   query: ofUser,
-  answers: { status: 200, holds: "`{ id, name, mimeType, size, sha256, createdAt, as }`" },
+  output: fileInfoSchema,
   handle: async (call) => ({ json: fileView(await requireFile(call, call.params.file, call.query.user)) }),
 });
 
 const contentRoute = defineRoute({
+  name: "getFileContent",
   ...common,
   method: "GET",
   path: "/api/files/:file/content",
   summary: "The bytes of a file, as a download",
   params: fileParams,
   query: ofUser,
-  answers: { status: 200, holds: "the bytes", type: "application/octet-stream" },
+  output: media("application/octet-stream", "The bytes"),
   handle: async (call) => contentOf(call, await requireFile(call, call.params.file, call.query.user)),
 });
 
@@ -127,7 +131,7 @@ const HARMLESS =
   /^(?:image\/(?:png|jpeg|gif|webp|avif|bmp|tiff)|audio\/[\w.+-]+|video\/[\w.+-]+|application\/(?:pdf|zip|json)|text\/plain)$/;
 
 /** Always a download, in a sandbox without scripts, also where a browser ignores one of the headers. */
-async function contentOf(call: Pick<Call, "context">, file: StoredFile): Promise<Reply> {
+async function contentOf(call: Pick<Call, "context">, file: StoredFile): Promise<MediaReply> {
   const bytes = await filesOf(call).read(file);
   if (!bytes) throw noFile(file.id);
   const isText = file.mimeType === "text/plain";
@@ -156,13 +160,14 @@ function dispositionOf(name: string): string {
 }
 
 const deliveredRoute = defineRoute({
+  name: "getDeliveredFile",
   ...common,
   method: "GET",
   path: "/api/deliveries/:delivery/files/:file",
   summary: "The bytes of a file that came with a delivery, for its reader",
   params: z.object({ delivery: z.string().min(1).max(256), ...fileParams.shape }),
   query: z.strictObject({ user, terminal: user }),
-  answers: { status: 200, holds: "the bytes", type: "application/octet-stream" },
+  output: media("application/octet-stream", "The bytes"),
   async handle(call) {
     const { context, principal, params, query } = call;
     const delivery = await context.ports.store.delivery(params.delivery as DeliveryId);
@@ -183,13 +188,14 @@ function isReader(
 }
 
 const removeRoute = defineRoute({
+  name: "removeFile",
   ...common,
   method: "DELETE",
   path: "/api/files/:file",
   summary: "Remove a file. Where a message refers to it, its place is kept and says that it is gone",
   params: fileParams,
   query: ofUser,
-  answers: { status: 200, holds: "`{ removed }`" },
+  output: z.strictObject({ removed: z.string() }),
   async handle(call) {
     const file = await requireFile(call, call.params.file, call.query.user);
     await filesOf(call).remove(file.id, file.behalf.person);
@@ -198,12 +204,13 @@ const removeRoute = defineRoute({
 });
 
 const removeAllRoute = defineRoute({
+  name: "removeFiles",
   ...common,
   method: "DELETE",
   path: "/api/files",
   summary: "Remove all files of a person; the owner names another person with `person`",
   query: z.strictObject({ user, person: personIdSchema.optional() }),
-  answers: { status: 200, holds: "`{ removed }`: how many" },
+  output: z.strictObject({ removed: z.number().describe("How many.") }),
   async handle(call) {
     const { principal, query } = call;
     const person = query.person ?? personOfFiles(principal, query.user);

@@ -7,13 +7,16 @@ import type { Access } from "../../operations/forget/forget-plan.ts";
 import { actorOf, assertOwner } from "../auth/actor.ts";
 import { ROOT_PRINCIPAL } from "../auth/token-service.ts";
 import type { GatewayContext } from "../routing/gateway-context.ts";
+import { media } from "../routing/output.ts";
 import { defineRoute, type Route } from "../routing/route.ts";
+import { forgetReceiptSchema } from "../schemas/people.ts";
 import { loginsChanged } from "./logins-changed.ts";
 
 /** A person without a record has the id of an account, which is longer. */
 const params = z.object({ person: z.string().min(1).max(512) });
 
 const exportRoute = defineRoute({
+  name: "exportPerson",
   method: "GET",
   path: "/api/people/:person/data",
   access: "admin",
@@ -21,7 +24,7 @@ const exportRoute = defineRoute({
   tag: "people",
   summary: "Everything of a person as a tar.gz: record, conversations, jobs, files, workspace",
   params,
-  answers: { status: 200, holds: "the archive", type: "application/gzip" },
+  output: media("application/gzip", "The archive"),
   async handle({ context, principal, params: { person } }) {
     assertOwner(principal);
     return { bytes: await exportPerson(await depsOf(context), person), type: "application/gzip" };
@@ -29,6 +32,7 @@ const exportRoute = defineRoute({
 });
 
 const forgetRoute = defineRoute({
+  name: "forgetPerson",
   method: "DELETE",
   path: "/api/people/:person/data",
   access: "admin",
@@ -36,7 +40,7 @@ const forgetRoute = defineRoute({
   tag: "people",
   summary: "Forget a person: removes their agents, jobs, files, notes and rows, and lists where others mention them",
   params,
-  answers: { status: 200, holds: "the receipt: `{ tombstone, at, removed, mentions, backups }`" },
+  output: forgetReceiptSchema,
   async handle({ context, principal, surface, params: { person } }) {
     assertOwner(principal);
     return {

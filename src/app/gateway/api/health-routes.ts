@@ -1,52 +1,60 @@
 /** Health: probes without a token, metrics, the state of this node and of the others, the OpenAPI document. */
-
+import { z } from "zod";
 import { RookeryError } from "../../../core/errors.ts";
 import { listOf } from "../../../core/list.ts";
 import type { Connector, ConnectorHealth } from "../../../core/ports/connector.ts";
 import { assertOwner } from "../auth/actor.ts";
+import { media } from "../routing/output.ts";
 import { defineRoute, type Route } from "../routing/route.ts";
-import { LIST } from "./params.ts";
+import { listSchema } from "../schemas/list.ts";
+import { doctorReportSchema, nodeRecordSchema } from "../schemas/status.ts";
 
 const healthzRoute = defineRoute({
+  name: "getLiveness",
   method: "GET",
   path: "/healthz",
   access: "anonymous",
   action: "health",
   tag: "health",
   summary: "Whether the process is alive",
-  answers: { status: 200, holds: '`{"ok":true}`' },
+  output: z.strictObject({ ok: z.boolean() }),
   handle: () => ({ json: { ok: true } }),
 });
 
 const readyzRoute = defineRoute({
+  name: "getReadiness",
   method: "GET",
   path: "/readyz",
   access: "anonymous",
   action: "health",
   tag: "health",
   summary: "Whether the node accepts messages",
-  answers: { status: 200, holds: '`{"ready":true}`; 503 with a `reason` if a message could not be stored now' },
+  output: {
+    200: z.strictObject({ ready: z.literal(true) }),
+    503: z.strictObject({ ready: z.literal(false), reason: z.string() }).describe("A message could not be stored now."),
+  },
   async handle({ context }) {
-    if (context.stopping.aborted) return { status: 503, json: { ready: false, reason: "stopping" } };
+    if (context.stopping.aborted) return { status: 503 as const, json: { ready: false as const, reason: "stopping" } };
     return context.ports.store.ready().then(
-      () => ({ status: 200, json: { ready: true } }),
+      () => ({ status: 200 as const, json: { ready: true as const } }),
       // Callers without a token learn the kind of the problem only.
       (error) => ({
-        status: 503,
-        json: { ready: false, reason: error instanceof RookeryError ? error.code : "store" },
+        status: 503 as const,
+        json: { ready: false as const, reason: error instanceof RookeryError ? error.code : "store" },
       }),
     );
   },
 });
 
 const metricsRoute = defineRoute({
+  name: "getMetrics",
   method: "GET",
   path: "/metrics",
   access: "read",
   action: "manage.health",
   tag: "health",
   summary: "Counters and gauges, for Prometheus",
-  answers: { status: 200, holds: "the text format of Prometheus", type: "text/plain" },
+  output: media("text/plain", "The text format of Prometheus"),
   async handle({ context }) {
     const { rss, heapUsed } = process.memoryUsage();
     const waiting = await context.agents.deliveries.counts();
@@ -74,16 +82,37 @@ const metricsRoute = defineRoute({
 });
 
 const healthRoute = defineRoute({
+  name: "getHealth",
   method: "GET",
   path: "/api/health",
   access: "read",
   action: "manage.health",
   tag: "health",
   summary: "The state of this node",
-  answers: {
-    status: 200,
-    holds: "version, uptime, memory, connectors, deliveries that wait, agents that could not be restored",
-  },
+  output: z.strictObject({
+    ok: z.boolean(),
+    version: z.string(),
+    node: z.number(),
+    startedAt: z.number(),
+    uptimeSeconds: z.number(),
+    residentBytes: z.number(),
+    agentsLoaded: z.number(),
+    streams: z.number(),
+    waitingDeliveries: z.strictObject({ unroutable: z.number(), "waiting-reader": z.number() }),
+    degraded: z.record(z.string(), z.string()),
+    connectors: z.record(
+      z.string(),
+      z.strictObject({
+        ok: z.boolean(),
+        detail: z.string(),
+        lastError: z
+          .strictObject({ at: z.number(), text: z.string() })
+          .optional()
+          .describe("The last failure, kept after it works again."),
+        lagMs: z.number().optional().describe("How old the last message was when it was accepted."),
+      }),
+    ),
+  }),
   async handle({ context }) {
     const { agents, ports } = context;
     return {
@@ -113,28 +142,26 @@ function withoutLogin(connector: Connector): Omit<ConnectorHealth, "login"> {
 }
 
 const nodesRoute = defineRoute({
+  name: "listNodes",
   method: "GET",
   path: "/api/nodes",
   access: "read",
   action: "manage.health",
   tag: "health",
   summary: "The nodes that share this store",
-  answers: { status: 200, holds: LIST, list: true },
+  output: listSchema(nodeRecordSchema),
   handle: async ({ context }) => ({ json: listOf(await context.ports.store.nodes()) }),
 });
 
 const doctorRoute = defineRoute({
+  name: "runDoctor",
   method: "GET",
   path: "/api/doctor",
   access: "operate",
   action: "manage.health",
   tag: "health",
   summary: "What `rookery doctor` checks: one sentence for each check, and what helps; reads and changes nothing",
-  answers: {
-    status: 200,
-    holds:
-      "`{ items: [{ check, status, text, help, fixable }], next: null, problems, notices }`; `status` is ok, notice, problem or skipped",
-  },
+  output: doctorReportSchema,
   async handle({ context, principal }) {
     assertOwner(principal);
     const { examine } = await import("../../operations/doctor/examine.ts");
@@ -148,13 +175,14 @@ const doctorRoute = defineRoute({
 });
 
 const openApiRoute = defineRoute({
+  name: "getOpenApi",
   method: "GET",
   path: "/openapi.json",
   access: "any",
   action: "message",
   tag: "health",
   summary: "This document",
-  answers: { status: 200, holds: "an OpenAPI 3.1 document" },
+  output: z.record(z.string(), z.unknown()).describe("An OpenAPI 3.1 document."),
   handle: async ({ context }) => ({ json: await context.openApi() }),
 });
 

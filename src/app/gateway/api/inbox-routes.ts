@@ -18,12 +18,14 @@ import { fileDigests, MAX_FILES, messageFiles } from "../messages/message-files.
 import type { MessageIdentity } from "../messages/request-entry.ts";
 import { settledWithin } from "../messages/settled-within.ts";
 import { speakingIn } from "../messages/speaking-in.ts";
+import { eventStream } from "../routing/output.ts";
 import { defineRoute, type Route } from "../routing/route.ts";
+import { pageSchema } from "../schemas/list.ts";
+import { acceptedSchema, answerSchema, messageSchema, whatWaitsSchema } from "../schemas/message.ts";
 import {
   type Asking,
   agentParams,
   findAgent,
-  LIST,
   limitQuery,
   nextOf,
   numberQuery,
@@ -32,6 +34,7 @@ import {
 } from "./params.ts";
 
 const inboxRoute = defineRoute({
+  name: "getInbox",
   method: "GET",
   path: "/api/agents/:agent/inbox",
   access: "read",
@@ -40,7 +43,7 @@ const inboxRoute = defineRoute({
   tag: "inbox",
   summary: "The messages that wait at an agent, what the queue will do with them, and the latest dropped ones",
   params: agentParams,
-  answers: { status: 200, holds: "the current run, the waiting messages, the latest dropped messages" },
+  output: whatWaitsSchema,
   async handle({ context, principal, params }) {
     const { id } = await requireAgent({ context, principal }, params.agent);
     return { json: await context.agents.whatWaits(id) };
@@ -48,6 +51,7 @@ const inboxRoute = defineRoute({
 });
 
 const messagesRoute = defineRoute({
+  name: "listMessages",
   method: "GET",
   path: "/api/agents/:agent/messages",
   access: "read",
@@ -57,7 +61,7 @@ const messagesRoute = defineRoute({
   summary: "An agent's messages, newest first, and how each ended",
   params: agentParams,
   query: z.strictObject({ before: numberQuery(), limit: limitQuery(500, 50), state: statesQuery(messageStateSchema) }),
-  answers: { status: 200, holds: `${LIST}; send \`next\` as \`before\``, list: true },
+  output: pageSchema(messageSchema, "before", z.number()),
   async handle({ context, principal, params, query: { before, limit, state } }) {
     const { id } = await requireAgent({ context, principal }, params.agent);
     const page = { limit, beforeSeq: before, states: state };
@@ -81,6 +85,7 @@ const messageParams = agentParams.extend({
 });
 
 const messageRoute = defineRoute({
+  name: "getMessage",
   method: "GET",
   path: "/api/agents/:agent/messages/:seq",
   access: "read",
@@ -90,7 +95,10 @@ const messageRoute = defineRoute({
   summary: "One message, and its answer if there is one; waits up to `waitSeconds` for it",
   params: messageParams,
   query: z.strictObject({ waitSeconds: numberQuery(MAX_WAIT_SECONDS) }),
-  answers: { status: 200, holds: "`{ message, answer }`; `answer` is null until the message is settled" },
+  output: z.strictObject({
+    message: messageSchema,
+    answer: answerSchema.nullable().describe("Null until the message is settled."),
+  }),
   async handle(call) {
     const { context, params, query } = call;
     const { seq } = params;
@@ -112,6 +120,7 @@ async function requireMessage(call: Asking, agent: string, seq: number): Promise
 }
 
 const dropRoute = defineRoute({
+  name: "dropMessage",
   method: "POST",
   path: "/api/agents/:agent/messages/:seq/drop",
   access: "operate",
@@ -119,7 +128,8 @@ const dropRoute = defineRoute({
   tag: "inbox",
   summary: "Drop a message that waits. Its sender reads who dropped it; the audit log has a row",
   params: messageParams,
-  answers: { status: 200, holds: "the message, dropped; 409 if it does not wait any more" },
+  output: messageSchema,
+  errors: { 409: "It does not wait any more." },
   async handle(call) {
     const { context, principal, params, surface, record } = call;
     const { id: agentId } = await requireAgent(call, params.agent);
@@ -130,6 +140,7 @@ const dropRoute = defineRoute({
 });
 
 const messageEventsRoute = defineRoute({
+  name: "streamMessage",
   method: "GET",
   path: "/api/agents/:agent/messages/:seq/events",
   access: "read",
@@ -139,11 +150,8 @@ const messageEventsRoute = defineRoute({
   summary:
     "Stream the events of the run that answers a message until it ends, as soon as a run takes it; `Last-Event-ID` continues an earlier stream",
   params: messageParams,
-  answers: {
-    status: 200,
-    holds: "the events of a run; 504 if no run has taken the message after a minute",
-    type: "text/event-stream",
-  },
+  output: eventStream("The events of a run"),
+  errors: { 504: "No run has taken the message after a minute." },
   async handle(call) {
     assertStreamAllowed(call);
     const message = await requireMessage(call, call.params.agent, call.params.seq);
@@ -153,6 +161,7 @@ const messageEventsRoute = defineRoute({
 });
 
 const sendRoute = defineRoute({
+  name: "sendMessage",
   method: "POST",
   path: "/api/agents/:agent/messages",
   access: "chat",
@@ -177,10 +186,11 @@ const sendRoute = defineRoute({
   }),
   longText: "file",
   accepts: "message",
-  answers: {
-    status: 202,
-    holds:
-      "`{ agentId, seq, messageId }`, and the answer goes to the mailbox; 200 with `answer` if it came within `waitSeconds`",
+  output: {
+    202: acceptedSchema
+      .extend({ answer: z.null().optional() })
+      .describe("The message is durable. Its answer comes later."),
+    200: acceptedSchema.extend({ answer: answerSchema }).describe("The answer came within `waitSeconds`."),
   },
   async handle(call) {
     const { context, params, body } = call;
@@ -213,7 +223,9 @@ const sendRoute = defineRoute({
     // After a timeout the message stays accepted; its answer comes later.
     const result = await settledWithin(context, agentId, seq, waitSeconds * 1_000);
     const answer = result ? answerOfResult(result, seq) : await readAnswer(context.ports, agentId, seq);
-    return { ...reply, status: answer ? 200 : reply.status, json: { ...reply.json, answer: answer ?? null } };
+    return answer
+      ? { ...reply, status: 200 as const, json: { ...reply.json, answer } }
+      : { ...reply, json: { ...reply.json, answer: null } };
   },
 });
 

@@ -8,11 +8,14 @@ import { addPerson } from "../../../engine/people/change-people.ts";
 import { actorOf, assertOwner, isOwners } from "../auth/actor.ts";
 import { errorBody, HttpError } from "../http/http-error.ts";
 import { type Call, defineRoute, type Route } from "../routing/route.ts";
+import { listSchema } from "../schemas/list.ts";
+import { loginSchema } from "../schemas/people.ts";
 import { loginsChanged } from "./logins-changed.ts";
 import { personParams } from "./people-routes.ts";
 import { pageLink } from "./sign-in-url.ts";
 
 const inviteRoute = defineRoute({
+  name: "invitePerson",
   method: "POST",
   path: "/api/people/:person/invitations",
   access: "admin",
@@ -20,10 +23,8 @@ const inviteRoute = defineRoute({
   tag: "people",
   summary: "Invite a person with a link that opens a login once, within 24 hours; makes a guest if there is no record",
   params: personParams,
-  answers: {
-    status: 201,
-    holds: "`{ person, link, expiresAt }`; 409 if the same key was used before, because a link is shown once",
-  },
+  output: { 201: z.strictObject({ person: z.string(), link: z.string(), expiresAt: z.number() }) },
+  errors: { 409: "The key was used before. A link is shown once." },
   async handle(call) {
     const { context, principal, surface, params } = call;
     assertOwner(principal);
@@ -32,7 +33,7 @@ const inviteRoute = defineRoute({
     const { secret, expiresAt } = await invite(call, actorOf(principal, surface), params.person);
     await loginsChanged(context);
     const link = pageLink(publicUrl, "invite", secret);
-    return { status: 201, json: { person: params.person, link, expiresAt } };
+    return { status: 201 as const, json: { person: params.person, link, expiresAt } };
   },
 });
 
@@ -75,6 +76,7 @@ const contactsHaveNoLogin = (id: string): HttpError =>
   });
 
 const listRoute = defineRoute({
+  name: "listLogins",
   method: "GET",
   path: "/api/logins",
   access: "any",
@@ -82,11 +84,7 @@ const listRoute = defineRoute({
   tag: "people",
   summary: "List the logins that invitations opened: all for the owner, otherwise the person's own",
   query: z.strictObject({ person: z.string().max(64).optional() }),
-  answers: {
-    status: 200,
-    holds: "`{ items: [{ id, person, createdAt, expiresAt, browser }], next: null }`",
-    list: true,
-  },
+  output: listSchema(loginSchema),
   async handle({ context, principal, query }) {
     const own = isOwners(principal) ? query.person : (principal.person ?? "");
     const items = own === "" ? [] : await context.logins.list(own);
@@ -95,6 +93,7 @@ const listRoute = defineRoute({
 });
 
 const endRoute = defineRoute({
+  name: "endLogin",
   method: "DELETE",
   path: "/api/logins/:login",
   access: "any",
@@ -102,7 +101,7 @@ const endRoute = defineRoute({
   tag: "people",
   summary: "End a login and close its streams; a person ends the own ones",
   params: z.object({ login: z.string().regex(/^[a-z0-9]{12}$/, "the id of a login") }),
-  answers: { status: 200, holds: "`{ ended, person }`" },
+  output: z.strictObject({ ended: z.string(), person: z.string() }),
   async handle({ context, principal, surface, params }) {
     const own = isOwners(principal) ? undefined : (principal.person ?? "");
     const ended = await context.logins.end(actorOf(principal, surface), params.login, own);

@@ -9,14 +9,18 @@ import { assertStreamAllowed } from "../events/open-event-stream.ts";
 import { HttpError } from "../http/http-error.ts";
 import { ANSWERED } from "../http/send-reply.ts";
 import { mailboxOf } from "../messages/mailbox-of.ts";
+import { eventStream } from "../routing/output.ts";
 import { type Call, defineRoute, type Route } from "../routing/route.ts";
-import { LIST, limitQuery, numberQuery } from "./params.ts";
+import { mailboxItemSchema } from "../schemas/delivery.ts";
+import { pageSchema } from "../schemas/list.ts";
+import { limitQuery, numberQuery } from "./params.ts";
 
 const name = z.string().trim().min(1).max(256).optional();
 const reader = { user: name, terminal: name };
 const MAX_WAIT_SECONDS = 60;
 
 const deliveriesRoute = defineRoute({
+  name: "listMailbox",
   method: "GET",
   path: "/api/deliveries",
   access: "chat",
@@ -30,7 +34,7 @@ const deliveriesRoute = defineRoute({
     limit: limitQuery(MAX_PAGE, 100),
     wait: numberQuery(MAX_WAIT_SECONDS),
   }),
-  answers: { status: 200, holds: `${LIST}; send \`next\` as \`after\` for the rest of this pass`, list: true },
+  output: pageSchema(mailboxItemSchema, "after", z.number()),
   async handle(call) {
     const { query, principal } = call;
     const mailbox = mailboxOf(principal, query);
@@ -83,6 +87,7 @@ function arrival({ context, principal, outgoing }: PageCall, mailbox: Mailbox, m
 }
 
 const deliveryEventsRoute = defineRoute({
+  name: "streamMailbox",
   method: "GET",
   path: "/api/deliveries/events",
   access: "chat",
@@ -91,7 +96,7 @@ const deliveryEventsRoute = defineRoute({
   tag: "mailbox",
   summary: "Stream a mailbox: what waits, then what arrives",
   query: z.strictObject(reader),
-  answers: { status: 200, holds: "events: delivery", type: "text/event-stream" },
+  output: eventStream("`delivery`: an item of the mailbox"),
   handle(call) {
     assertStreamAllowed(call);
     streamMailbox(call, mailboxOf(call.principal, call.query));
@@ -100,6 +105,7 @@ const deliveryEventsRoute = defineRoute({
 });
 
 const acknowledgeRoute = defineRoute({
+  name: "acknowledgeDeliveries",
   method: "POST",
   path: "/api/deliveries/ack",
   access: "chat",
@@ -109,7 +115,7 @@ const acknowledgeRoute = defineRoute({
   summary: "Acknowledge deliveries by their ids, in any order; they leave the mailbox",
   example: { ids: ["v3n7k2"] },
   body: z.strictObject({ ids: z.array(z.string().min(1).max(256)).min(1).max(MAX_ACKNOWLEDGED), ...reader }),
-  answers: { status: 200, holds: "`{ acknowledged: [...] }`: the ids that are acknowledged, now or before" },
+  output: z.strictObject({ acknowledged: z.array(z.string()) }),
   async handle({ context, principal, body }) {
     const mailbox = mailboxOf(principal, body);
     const ids = body.ids as DeliveryId[];

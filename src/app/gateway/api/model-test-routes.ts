@@ -3,10 +3,12 @@ import { z } from "zod";
 import { ConflictError } from "../../../core/errors.ts";
 import { assertOwner } from "../auth/actor.ts";
 import { defineRoute, type Route } from "../routing/route.ts";
+import { triedModelSchema } from "../schemas/status.ts";
 
 const TEST_MS = 120_000;
 
 const testRoute = defineRoute({
+  name: "testModel",
   method: "POST",
   path: "/api/models/test",
   access: "operate",
@@ -15,11 +17,7 @@ const testRoute = defineRoute({
   summary: "Calls a model once for `rookery models test`, even with keys that rest after a refusal",
   example: { model: "anthropic/claude-sonnet-5" },
   body: z.strictObject({ model: z.string().trim().min(1).max(512).optional() }),
-  answers: {
-    status: 200,
-    holds:
-      "`{ model, ok, problem, answer, firstMs, totalMs, usage, cost, price, contextWindow, maxTokens, features }`; `ok` is false if the model did not answer",
-  },
+  output: triedModelSchema,
   async handle({ context, principal, body }) {
     assertOwner(principal);
     const { models, stopping } = context;

@@ -9,11 +9,14 @@ import { type ByPerson, listDeliveries } from "../../../engine/outbox/dead-lette
 import { actorOf } from "../auth/actor.ts";
 import { withDeliveryNames } from "../reads/with-names.ts";
 import { type Call, defineRoute, type Route } from "../routing/route.ts";
-import { LIST, limitQuery, nextOf, numberQuery, requireAgent, statesQuery } from "./params.ts";
+import { deliverySchema } from "../schemas/delivery.ts";
+import { pageSchema } from "../schemas/list.ts";
+import { limitQuery, nextOf, numberQuery, requireAgent, statesQuery } from "./params.ts";
 
 const deliveryParams = z.object({ delivery: z.string().min(1).max(256) });
 
 const outboxRoute = defineRoute({
+  name: "listOutbox",
   method: "GET",
   path: "/api/outbox",
   access: "read",
@@ -26,7 +29,7 @@ const outboxRoute = defineRoute({
     after: numberQuery(),
     limit: limitQuery(500, 100),
   }),
-  answers: { status: 200, holds: `${LIST}; send \`next\` as \`after\``, list: true },
+  output: pageSchema(deliverySchema, "after", z.number()),
   async handle({ context, principal, query: { state, agent, after, limit } }) {
     const agentId = agent === undefined ? undefined : (await requireAgent({ context, principal }, agent)).id;
     const filter = { limit, afterN: after, agentId, states: state };
@@ -41,6 +44,7 @@ const outboxRoute = defineRoute({
 });
 
 const deliveryRoute = defineRoute({
+  name: "getDelivery",
   method: "GET",
   path: "/api/outbox/:delivery",
   access: "read",
@@ -48,12 +52,12 @@ const deliveryRoute = defineRoute({
   tag: "outbox",
   summary: "One delivery",
   params: deliveryParams,
-  answers: { status: 200, holds: "the delivery" },
+  output: deliverySchema,
   async handle({ context, params }) {
     const delivery = await context.ports.store.delivery(params.delivery as DeliveryId);
     if (!delivery) throw new NotFoundError(`There is no delivery ${params.delivery.slice(0, 100)}.`);
     const [named] = await withDeliveryNames(context.ports.store, [delivery]);
-    return { json: named };
+    return { json: named ?? delivery };
   },
 });
 
@@ -63,6 +67,7 @@ const byPerson = ({ principal, surface, record }: Pick<Call, "principal" | "surf
 });
 
 const retryRoute = defineRoute({
+  name: "retryDelivery",
   method: "POST",
   path: "/api/outbox/:delivery/retry",
   access: "operate",
@@ -70,7 +75,7 @@ const retryRoute = defineRoute({
   tag: "outbox",
   summary: "Retry a delivery that has ended",
   params: deliveryParams,
-  answers: { status: 200, holds: "the delivery, pending again" },
+  output: deliverySchema,
   async handle(call) {
     const { context, params } = call;
     return { json: await context.agents.deliveries.retry(params.delivery as DeliveryId, byPerson(call)) };
@@ -78,6 +83,7 @@ const retryRoute = defineRoute({
 });
 
 const editRoute = defineRoute({
+  name: "editDelivery",
   method: "POST",
   path: "/api/outbox/:delivery/edit",
   access: "operate",
@@ -87,7 +93,7 @@ const editRoute = defineRoute({
   params: deliveryParams,
   example: { text: "The meeting is at three." },
   body: z.strictObject({ text: z.string().trim().min(1) }),
-  answers: { status: 200, holds: "the delivery, pending again" },
+  output: deliverySchema,
   async handle(call) {
     const { context, params, body } = call;
     return { json: await context.agents.deliveries.edit(params.delivery as DeliveryId, body.text, byPerson(call)) };
@@ -95,6 +101,7 @@ const editRoute = defineRoute({
 });
 
 const dropRoute = defineRoute({
+  name: "dropDelivery",
   method: "POST",
   path: "/api/outbox/:delivery/drop",
   access: "operate",
@@ -102,7 +109,7 @@ const dropRoute = defineRoute({
   tag: "outbox",
   summary: "Drop a delivery that waits: for its next attempt, its reader or a route",
   params: deliveryParams,
-  answers: { status: 200, holds: "the delivery, failed" },
+  output: deliverySchema,
   async handle(call) {
     const { context, params } = call;
     return { json: await context.agents.deliveries.drop(params.delivery as DeliveryId, byPerson(call)) };

@@ -3,18 +3,27 @@ import { z } from "zod";
 import { listOf } from "../../../core/list.ts";
 import { actorOf, assertOwner } from "../auth/actor.ts";
 import { defineRoute, type Route } from "../routing/route.ts";
-import { LIST } from "./params.ts";
+import { listSchema } from "../schemas/list.ts";
 
 const codeParams = z.object({ code: z.string().min(1).max(512) });
 
 const listRoute = defineRoute({
+  name: "listPairings",
   method: "GET",
   path: "/api/pairings",
   access: "operate",
   action: "manage.people",
   tag: "people",
   summary: "People and groups who wait to be let in",
-  answers: { status: 200, holds: `${LIST}: \`{ code, account, channel, name, at }\``, list: true },
+  output: listSchema(
+    z.strictObject({
+      code: z.string(),
+      account: z.string().describe("`telegram:42`, or `telegram:group:-100`."),
+      channel: z.string(),
+      name: z.string().optional(),
+      at: z.number(),
+    }),
+  ),
   async handle({ context, principal }) {
     assertOwner(principal);
     const items = (await context.agents.pairing.list()).map(({ toldAt: _, ...request }) => request);
@@ -23,6 +32,7 @@ const listRoute = defineRoute({
 });
 
 const decideRoute = defineRoute({
+  name: "decidePairing",
   method: "POST",
   path: "/api/pairings/:code",
   access: "operate",
@@ -35,7 +45,10 @@ const decideRoute = defineRoute({
     as: z.string().min(1).max(64).optional().describe("The person the account belongs to: `owner`, or a person's id"),
   }),
   example: { answer: "yes", as: "ann" },
-  answers: { status: 200, holds: "`{ account, person }`" },
+  output: z.strictObject({
+    account: z.string(),
+    person: z.string().nullable().describe("Null unless it was accepted."),
+  }),
   async handle({ context, principal, surface, params, body }) {
     assertOwner(principal);
     const { pairing } = context.agents;
@@ -54,6 +67,7 @@ const decideRoute = defineRoute({
 });
 
 const ownerRoute = defineRoute({
+  name: "linkOwnerAccount",
   method: "POST",
   path: "/api/owner/accounts",
   access: "operate",
@@ -62,7 +76,7 @@ const ownerRoute = defineRoute({
   summary: "Make an account the owner's own",
   body: z.strictObject({ account: z.string().min(3).max(512).describe("As `channel:id`") }),
   example: { account: "telegram:123456789" },
-  answers: { status: 200, holds: "`{ account }`" },
+  output: z.strictObject({ account: z.string() }),
   async handle({ context, principal, surface, body }) {
     assertOwner(principal);
     return { json: { account: await context.agents.pairing.linkOwner(body.account, actorOf(principal, surface)) } };

@@ -43,9 +43,6 @@ export const nextOf = <T, C>(page: readonly T[], limit: number, cursorOf: (last:
   return last !== undefined && page.length === limit ? cursorOf(last) : null;
 };
 
-/** How the description of a route names a list. */
-export const LIST = "`{ items: [...], next }`";
-
 export type Asking = Pick<Call, "context" | "principal">;
 
 /**

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { ConflictError, NotFoundError } from "../../../core/errors.ts";
 import { listOf } from "../../../core/list.ts";
 import { grantsSchema, VERDICTS, type Verdict } from "../../../core/people/grant.ts";
-import { type PersonRecord, personLimitsSchema } from "../../../core/people/person-record.ts";
+import { type PersonRecord, personLimitsSchema, personRecordSchema } from "../../../core/people/person-record.ts";
 import type { Actor } from "../../../engine/people/audit-entry.ts";
 import {
   addPerson,
@@ -21,8 +21,9 @@ import {
 import { actorOf, assertOwner, isOwners } from "../auth/actor.ts";
 import type { GatewayContext } from "../routing/gateway-context.ts";
 import { type Call, defineRoute, type Route } from "../routing/route.ts";
+import { pageSchema } from "../schemas/list.ts";
 import { loginsChanged, peopleChanged } from "./logins-changed.ts";
-import { LIST, limitQuery, nextOf } from "./params.ts";
+import { limitQuery, nextOf } from "./params.ts";
 
 export const personParams = z.object({ person: z.string().min(1).max(64) });
 const account = z.string().trim().min(3).max(512);
@@ -30,6 +31,7 @@ const subject = z.string().trim().min(1).max(1_000);
 const role = z.enum(["guest", "contact"]);
 
 const listRoute = defineRoute({
+  name: "listPeople",
   method: "GET",
   path: "/api/people",
   access: "any",
@@ -37,7 +39,7 @@ const listRoute = defineRoute({
   tag: "people",
   summary: "List people by id: all for the owner, otherwise the token's own person",
   query: z.strictObject({ after: z.string().max(64).optional(), limit: limitQuery(500, 100) }),
-  answers: { status: 200, holds: `${LIST}; send \`next\` as \`after\``, list: true },
+  output: pageSchema(personRecordSchema, "after", z.string()),
   async handle({ context, principal, query: { after, limit } }) {
     const { store } = context.ports;
     if (!isOwners(principal)) {
@@ -55,6 +57,7 @@ const listRoute = defineRoute({
 });
 
 const showRoute = defineRoute({
+  name: "getPerson",
   method: "GET",
   path: "/api/people/:person",
   access: "any",
@@ -62,7 +65,7 @@ const showRoute = defineRoute({
   tag: "people",
   summary: "One person's record: any for the owner, otherwise the token's own person",
   params: personParams,
-  answers: { status: 200, holds: "the record" },
+  output: personRecordSchema,
   async handle({ context, principal, params }) {
     // The same answer as for a person who does not exist.
     if (!isOwners(principal) && principal.person !== params.person) {
@@ -73,6 +76,7 @@ const showRoute = defineRoute({
 });
 
 const addRoute = defineRoute({
+  name: "addPerson",
   method: "POST",
   path: "/api/people",
   access: "admin",
@@ -90,13 +94,13 @@ const addRoute = defineRoute({
     timeZone: z.string().max(64).optional(),
     language: z.string().max(35).optional(),
   }),
-  answers: { status: 201, holds: "the record" },
+  output: { 201: personRecordSchema },
   async handle({ context, principal, surface, body, record }) {
     assertOwner(principal);
-    const also = (json: PersonRecord) => record({ status: 201, json });
+    const also = (json: PersonRecord) => record({ status: 201 as const, json });
     const json = await addPerson(context.ports, actorOf(principal, surface), body, also);
     peopleChanged(context);
-    return { status: 201, json };
+    return { status: 201 as const, json };
   },
 });
 
@@ -111,6 +115,7 @@ async function change(call: Call<{ person: string }>, what: PersonChange) {
 }
 
 const patchRoute = defineRoute({
+  name: "patchPerson",
   method: "PATCH",
   path: "/api/people/:person",
   access: "admin",
@@ -126,7 +131,7 @@ const patchRoute = defineRoute({
     language: z.string().max(35).nullable().optional(),
     limits: personLimitsSchema.nullable().optional(),
   }),
-  answers: { status: 200, holds: "the record" },
+  output: personRecordSchema,
   handle: (call) => change(call, { action: "person.set", args: call.body, change: patched(call.body) }),
 });
 
@@ -146,6 +151,7 @@ async function removeWithLogins(context: GatewayContext, by: Actor, id: string):
 const TRIES = 5;
 
 const removeRoute = defineRoute({
+  name: "removePerson",
   method: "DELETE",
   path: "/api/people/:person",
   access: "admin",
@@ -153,7 +159,7 @@ const removeRoute = defineRoute({
   tag: "people",
   summary: "Remove a person; what they started has no rights from then on",
   params: personParams,
-  answers: { status: 200, holds: "`{ removed }`" },
+  output: z.strictObject({ removed: z.string() }),
   async handle({ context, principal, surface, params }) {
     assertOwner(principal);
     await removeWithLogins(context, actorOf(principal, surface), params.person);
@@ -162,6 +168,7 @@ const removeRoute = defineRoute({
 });
 
 const linkRoute = defineRoute({
+  name: "linkAccount",
   method: "POST",
   path: "/api/people/:person/accounts",
   access: "admin",
@@ -171,11 +178,12 @@ const linkRoute = defineRoute({
   params: personParams,
   example: { account: "telegram:42" },
   body: z.strictObject({ account }),
-  answers: { status: 200, holds: "the record" },
+  output: personRecordSchema,
   handle: (call) => change(call, { action: "person.link", args: call.body, change: linked(call.body.account) }),
 });
 
 const unlinkRoute = defineRoute({
+  name: "unlinkAccount",
   method: "DELETE",
   path: "/api/people/:person/accounts",
   access: "admin",
@@ -184,11 +192,12 @@ const unlinkRoute = defineRoute({
   summary: "Unlink an account from a person",
   params: personParams,
   query: z.strictObject({ account }),
-  answers: { status: 200, holds: "the record" },
+  output: personRecordSchema,
   handle: (call) => change(call, { action: "person.unlink", args: call.query, change: unlinked(call.query.account) }),
 });
 
 const grantRoute = defineRoute({
+  name: "grantRight",
   method: "POST",
   path: "/api/people/:person/grants",
   access: "admin",
@@ -202,7 +211,7 @@ const grantRoute = defineRoute({
     verdict: z.enum(VERDICTS).default("allow"),
     note: z.string().trim().max(1_000).optional(),
   }),
-  answers: { status: 200, holds: "the record" },
+  output: personRecordSchema,
   handle(call) {
     const { verdict, note } = call.body as { verdict: Verdict; note?: string };
     const grant = grantOf(verdict, call.body.subject, note);
@@ -211,6 +220,7 @@ const grantRoute = defineRoute({
 });
 
 const revokeRoute = defineRoute({
+  name: "revokeRight",
   method: "DELETE",
   path: "/api/people/:person/grants",
   access: "admin",
@@ -219,7 +229,7 @@ const revokeRoute = defineRoute({
   summary: "Take a grant away, by its subject",
   params: personParams,
   query: z.strictObject({ subject }),
-  answers: { status: 200, holds: "the record" },
+  output: personRecordSchema,
   handle: (call) => change(call, { action: "person.revoke", args: call.query, change: revoked(call.query.subject) }),
 });
 

@@ -13,8 +13,10 @@ import { ancestorsOf } from "../../../engine/subagents/tree.ts";
 import { actorOf, assertOwner } from "../auth/actor.ts";
 import type { GatewayContext } from "../routing/gateway-context.ts";
 import { type Call, defineRoute, type Route } from "../routing/route.ts";
+import { listSchema } from "../schemas/list.ts";
+import { auditRowSchema, type ListedRule, listedRuleSchema, ruleSchema, triedCallSchema } from "../schemas/rights.ts";
 import { peopleChanged } from "./logins-changed.ts";
-import { LIST, requireAgent } from "./params.ts";
+import { requireAgent } from "./params.ts";
 
 const ruleText = z.string().trim().min(1).max(1_000);
 const person = z.string().trim().min(1).max(64).default(OWNER);
@@ -22,11 +24,8 @@ const agent = z.string().trim().min(1).max(512).optional();
 const PAGE = 500;
 
 /** A rule with where it stands: a rule of the configuration is changed in its file. */
-interface ListedRule extends Rule {
-  readonly stored: boolean;
-}
-
 const listRoute = defineRoute({
+  name: "listRules",
   method: "GET",
   path: "/api/permissions",
   access: "operate",
@@ -34,11 +33,7 @@ const listRoute = defineRoute({
   tag: "permissions",
   summary: "List the rules of the configuration, of profiles, of people and of an agent",
   query: z.strictObject({ agent, person: z.string().trim().min(1).max(64).optional() }),
-  answers: {
-    status: 200,
-    holds: `${LIST}; \`source\` says where a rule stands, \`stored\` whether it can be removed`,
-    list: true,
-  },
+  output: listSchema(listedRuleSchema),
   async handle(call) {
     assertOwner(call.principal);
     const { context, query } = call;
@@ -77,6 +72,7 @@ async function agentRules(call: Pick<Call, "context" | "principal">, name: strin
 }
 
 const addRoute = defineRoute({
+  name: "addRule",
   method: "POST",
   path: "/api/permissions",
   access: "admin",
@@ -92,7 +88,7 @@ const addRoute = defineRoute({
     person,
     agent,
   }),
-  answers: { status: 200, holds: "the rule as it is stored" },
+  output: ruleSchema,
   async handle(call) {
     assertOwner(call.principal);
     const { context, principal, surface, body } = call;
@@ -111,6 +107,7 @@ const addRoute = defineRoute({
 });
 
 const removeRoute = defineRoute({
+  name: "removeRule",
   method: "DELETE",
   path: "/api/permissions",
   access: "admin",
@@ -118,7 +115,7 @@ const removeRoute = defineRoute({
   tag: "permissions",
   summary: "Remove a stored rule by its text, of a person (default: the owner) or of one agent",
   query: z.strictObject({ rule: ruleText, person, agent }),
-  answers: { status: 200, holds: "`{ removed }`" },
+  output: z.strictObject({ removed: z.string() }),
   async handle(call) {
     assertOwner(call.principal);
     const { context, principal, surface, query } = call;
@@ -135,6 +132,7 @@ const removeRoute = defineRoute({
 });
 
 const testRoute = defineRoute({
+  name: "testCall",
   method: "POST",
   path: "/api/permissions/test",
   access: "operate",
@@ -149,7 +147,7 @@ const testRoute = defineRoute({
     headless: z.boolean().optional(),
     untrusted: z.boolean().optional(),
   }),
-  answers: { status: 200, holds: "`{ decision, effects }`: the whole decision, and that of each effect" },
+  output: triedCallSchema,
   async handle(call) {
     assertOwner(call.principal);
     const { context, body } = call;
@@ -169,6 +167,7 @@ const testRoute = defineRoute({
 });
 
 const explainRoute = defineRoute({
+  name: "explainDecision",
   method: "GET",
   path: "/api/permissions/explain/:what",
   access: "operate",
@@ -176,7 +175,7 @@ const explainRoute = defineRoute({
   tag: "permissions",
   summary: "Why calls of a run, or one call, were denied or asked about, from the audit log",
   params: z.object({ what: z.string().min(1).max(512) }),
-  answers: { status: 200, holds: `${LIST} of rows of the audit log; 404 if there are none`, list: true },
+  output: listSchema(auditRowSchema),
   async handle({ context, principal, params: { what } }) {
     assertOwner(principal);
     const rows = await context.ports.store.audit({ limit: 1_000 });

@@ -5,8 +5,10 @@ import { auditOp } from "../../../engine/people/audit-entry.ts";
 import { prune } from "../../operations/prune/prune.ts";
 import { actorOf, assertOwner } from "../auth/actor.ts";
 import { defineRoute, type Route } from "../routing/route.ts";
+import { pruneReportSchema } from "../schemas/status.ts";
 
 const pruneRoute = defineRoute({
+  name: "prune",
   method: "POST",
   path: "/api/prune",
   access: "admin",
@@ -19,7 +21,7 @@ const pruneRoute = defineRoute({
     dryRun: z.boolean().optional(),
     compact: z.boolean().optional(),
   }),
-  answers: { status: 200, holds: "`{ items: [{ what, count, bytes, olderThanDays }], removed, compacted }`" },
+  output: pruneReportSchema,
   async handle({ context, principal, surface, body }) {
     assertOwner(principal);
     const { ports, agents, paths, settings } = context;

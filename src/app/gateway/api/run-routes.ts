@@ -12,11 +12,13 @@ import { ANSWERED, REPLAYED } from "../http/send-reply.ts";
 import { postingOf } from "../messages/accept-once.ts";
 import { mailboxOfAgent } from "../messages/mailbox-of.ts";
 import { withRunNames } from "../reads/with-names.ts";
+import { eventStream } from "../routing/output.ts";
 import { defineRoute, type Route } from "../routing/route.ts";
+import { pageSchema } from "../schemas/list.ts";
+import { runRecordSchema, runResultSchema, runWaitSchema } from "../schemas/run.ts";
 import {
   agentParams,
   assertOwnRun,
-  LIST,
   limitQuery,
   nextOf,
   requireAgent,
@@ -27,6 +29,7 @@ import {
 } from "./params.ts";
 
 const agentRunsRoute = defineRoute({
+  name: "listRuns",
   method: "GET",
   path: "/api/agents/:agent/runs",
   access: "read",
@@ -36,7 +39,7 @@ const agentRunsRoute = defineRoute({
   summary: "An agent's latest runs, newest first",
   params: agentParams,
   query: z.strictObject({ before: runParams.shape.run.optional(), limit: limitQuery(200, 20) }),
-  answers: { status: 200, holds: `${LIST}; send \`next\` as \`before\``, list: true },
+  output: pageSchema(runRecordSchema, "before", z.string()),
   async handle({ context, principal, params, query: { before, limit } }) {
     const agent = await requireAgent({ context, principal }, params.agent);
     const { store } = context.ports;
@@ -51,6 +54,7 @@ const agentRunsRoute = defineRoute({
 });
 
 const runRoute = defineRoute({
+  name: "getRun",
   method: "GET",
   path: "/api/runs/:run",
   access: "read",
@@ -59,7 +63,11 @@ const runRoute = defineRoute({
   tag: "runs",
   summary: "One run: its state, its record, and its result if it has ended",
   params: runParams,
-  answers: { status: 200, holds: "`{ state, run, result }`" },
+  output: z.strictObject({
+    state: z.enum(["active", "compacting", "ended", "queued", "streaming", "suspended"]),
+    run: runRecordSchema.nullable(),
+    result: runResultSchema.nullable(),
+  }),
   async handle(call) {
     const { context, params } = call;
     const runId = params.run as RunId;
@@ -76,6 +84,7 @@ const runRoute = defineRoute({
 });
 
 const waitRoute = defineRoute({
+  name: "waitForRun",
   method: "GET",
   path: "/api/runs/:run/wait",
   access: "read",
@@ -85,7 +94,7 @@ const waitRoute = defineRoute({
   summary: "Wait for a run's end, 15 seconds or `timeoutMs`; a timeout is a normal answer",
   params: runParams,
   query: waitQuery,
-  answers: { status: 200, holds: '`{ status: "ended" | "timeout" | "unknown", … }`' },
+  output: runWaitSchema,
   async handle(call) {
     const {
       context,
@@ -98,6 +107,7 @@ const waitRoute = defineRoute({
 });
 
 const abortRoute = defineRoute({
+  name: "abortRun",
   method: "POST",
   path: "/api/runs/:run/abort",
   access: "operate",
@@ -105,7 +115,7 @@ const abortRoute = defineRoute({
   tag: "runs",
   summary: "Abort a run on any node; its text so far stays in the history, marked as aborted",
   params: runParams,
-  answers: { status: 200, holds: "`{ aborted: true }`; false if it had already ended" },
+  output: z.strictObject({ aborted: z.boolean().describe("False if it had already ended.") }),
   async handle({ context, params, keyed, record }) {
     const runId = params.run as RunId;
     if ((await context.agents.runs.state(runId)) === "unknown") throw runNotFound(runId);
@@ -115,6 +125,7 @@ const abortRoute = defineRoute({
 });
 
 const steerRoute = defineRoute({
+  name: "steerRun",
   method: "POST",
   path: "/api/runs/:run/steer",
   access: "operate",
@@ -125,10 +136,10 @@ const steerRoute = defineRoute({
   example: { text: "Only the orders of today." },
   body: z.strictObject({ text: z.string().trim().min(1) }),
   accepts: true,
-  answers: { status: 202, holds: "`{ steered: true }`" },
+  output: { 202: z.strictObject({ steered: z.boolean() }) },
   async handle(call) {
     const { context, params, body, before } = call;
-    const reply = { status: 202, json: { steered: true } };
+    const reply = { status: 202 as const, json: { steered: true } };
     if (before) return { ...reply, headers: REPLAYED };
     const runId = params.run as RunId;
     if (await context.agents.runs.steer(runId, body.text, await postingOf(call))) return reply;
@@ -140,6 +151,7 @@ const steerRoute = defineRoute({
 });
 
 const runEventsRoute = defineRoute({
+  name: "streamRun",
   method: "GET",
   path: "/api/runs/:run/events",
   access: "read",
@@ -148,11 +160,9 @@ const runEventsRoute = defineRoute({
   tag: "streams",
   summary: "Stream the events of a run until it ends; `Last-Event-ID` continues an earlier stream",
   params: runParams,
-  answers: {
-    status: 200,
-    holds: "events: entry, delta, tool_start, tool_update, tool_end, approval, step, restart, error, end",
-    type: "text/event-stream",
-  },
+  output: eventStream(
+    "`entry`, `delta`, `tool_start`, `tool_update`, `tool_end`, `approval`, `step`, `restart`, `error`, `end`",
+  ),
   async handle(call) {
     assertStreamAllowed(call);
     const run = await requireRun(call, call.params.run);
@@ -164,6 +174,7 @@ const runEventsRoute = defineRoute({
 });
 
 const agentEventsRoute = defineRoute({
+  name: "streamAgent",
   method: "GET",
   path: "/api/agents/:agent/events",
   access: "read",
@@ -172,12 +183,9 @@ const agentEventsRoute = defineRoute({
   tag: "streams",
   summary: "Stream the events of an agent, from now on or after `Last-Event-ID`",
   params: agentParams,
-  answers: {
-    status: 200,
-    holds:
-      "events: start, entry, delta, tool_start, tool_update, tool_end, approval, step, restart, error, end, delivery",
-    type: "text/event-stream",
-  },
+  output: eventStream(
+    "`start`, `entry`, `delta`, `tool_start`, `tool_update`, `tool_end`, `approval`, `step`, `restart`, `error`, `end`, `delivery`",
+  ),
   async handle(call) {
     assertStreamAllowed(call);
     const agent = await requireAgent(call, call.params.agent);

@@ -1,5 +1,5 @@
 /** One run in all its parts: what the model saw with tokens, each step, tool calls, approvals and deliveries. */
-
+import { z } from "zod";
 import { deliveryId } from "../../../core/delivery/delivery.ts";
 import { type Entry, readEntry } from "../../../core/history/entry.ts";
 import type { EntryId } from "../../../core/ids.ts";
@@ -10,6 +10,15 @@ import { readRunResult } from "../../../engine/runs/run-result.ts";
 import { endPosition, firstPosition } from "../events/run-positions.ts";
 import { withApprovalNames, withDeliveryNames, withRunNames } from "../reads/with-names.ts";
 import { defineRoute, type Route } from "../routing/route.ts";
+import { deliverySchema } from "../schemas/delivery.ts";
+import { approvalSchema } from "../schemas/rights.ts";
+import {
+  type PromptPart,
+  placedEntrySchema,
+  promptPartSchema,
+  runRecordSchema,
+  runResultSchema,
+} from "../schemas/run.ts";
 import { requireRun, runParams } from "./params.ts";
 
 /** More entries of one run are not shown. */
@@ -20,6 +29,7 @@ const PAGE = 200;
 const MOST_DELIVERIES = 100;
 
 const timelineRoute = defineRoute({
+  name: "getRunTimeline",
   method: "GET",
   path: "/api/runs/:run/timeline",
   access: "read",
@@ -28,11 +38,16 @@ const timelineRoute = defineRoute({
   tag: "runs",
   summary: "One run: what the model saw by part with estimated tokens, its entries, approvals and deliveries",
   params: runParams,
-  answers: {
-    status: 200,
-    holds:
-      "`{ state, run, result, context: [{ part, source, tokens }], entries, approvals, deliveries, before }`; `before` is the entry that the run continued",
-  },
+  output: z.strictObject({
+    state: z.enum(["active", "compacting", "ended", "queued", "streaming", "suspended", "unknown"]),
+    run: runRecordSchema,
+    result: runResultSchema.nullable(),
+    context: z.array(promptPartSchema),
+    entries: z.array(placedEntrySchema),
+    before: z.string().nullable(),
+    approvals: z.array(approvalSchema),
+    deliveries: z.array(deliverySchema),
+  }),
   async handle(call) {
     const { context } = call;
     const { store } = context.ports;
@@ -82,17 +97,9 @@ async function entriesOf(store: Pick<Store, "linesBack">, run: RunRecord): Promi
   return found.reverse();
 }
 
-interface Part {
-  readonly part: string;
-  readonly source: string;
-  readonly tokens: number;
-  readonly cutFrom?: number;
-  readonly untrusted?: true;
-}
-
 const tokensOf = (characters: number): number => Math.ceil(characters / CHARS_PER_TOKEN);
 
-function promptParts({ body }: RunRecord): readonly Part[] {
+function promptParts({ body }: RunRecord): readonly PromptPart[] {
   const parts = body.systemPromptReport?.parts ?? [];
   return parts.map(({ name, source, chars, cutFrom, untrusted }) => ({
     part: name,
@@ -109,7 +116,7 @@ async function historyParts(
   run: RunRecord,
   first: number | undefined,
   leaf: EntryId | null,
-): Promise<readonly Part[]> {
+): Promise<readonly PromptPart[]> {
   const sums = new Map<string, number>();
   let wanted = leaf;
   let before = first;

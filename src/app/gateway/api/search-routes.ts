@@ -14,9 +14,12 @@ import { speakerOf } from "../auth/speaker.ts";
 import { HttpError } from "../http/http-error.ts";
 import { withAgentNames } from "../reads/with-names.ts";
 import { type Call, defineRoute, type Route } from "../routing/route.ts";
+import { foundTextSchema } from "../schemas/agent.ts";
+import { listSchema } from "../schemas/list.ts";
 import { limitQuery } from "./params.ts";
 
 const searchRoute = defineRoute({
+  name: "search",
   method: "GET",
   path: "/api/search",
   access: "read",
@@ -31,12 +34,7 @@ const searchRoute = defineRoute({
     user: z.string().trim().min(1).max(256).optional(),
     limit: limitQuery(50, 10),
   }),
-  answers: {
-    status: 200,
-    holds:
-      "`{ items: [{ source, ref, speaker, at, snippet, score, agentId, agentName, sessionKey, position, path, line }], next: null }`",
-    list: true,
-  },
+  output: listSchema(foundTextSchema),
   async handle(call) {
     const { q, agent, limit } = call.query;
     const { memory } = call.context;

@@ -7,7 +7,9 @@ import { listOf } from "../../../core/list.ts";
 import { nameOfAgent, namesInList } from "../../../core/store/agent-names.ts";
 import { seesAgent } from "../auth/judge-request.ts";
 import { defineRoute, type Route } from "../routing/route.ts";
-import { LIST, limitQuery, nextOf, requireAgent } from "./params.ts";
+import { sessionSchema } from "../schemas/agent.ts";
+import { pageSchema } from "../schemas/list.ts";
+import { limitQuery, nextOf, requireAgent } from "./params.ts";
 
 function sessionSummary(
   { id, sessionKey, descriptor, profile, sessionId, state, waiting, runId, lastHumanAt }: AgentRecord,
@@ -34,6 +36,7 @@ function sessionSummary(
 }
 
 const sessionsRoute = defineRoute({
+  name: "listSessions",
   method: "GET",
   path: "/api/sessions",
   access: "read",
@@ -46,7 +49,7 @@ const sessionsRoute = defineRoute({
     after: agentIdSchema.optional(),
     limit: limitQuery(500, 100),
   }),
-  answers: { status: 200, holds: `${LIST}; send \`next\` as \`after\``, list: true },
+  output: pageSchema(sessionSchema, "after", z.string()),
   async handle({ context, principal, query: { kind, after, limit } }) {
     const { store } = context.ports;
     const agents = kind ? await store.agentsOfKind(kind, { limit, after }) : await store.agents({ limit, after });
@@ -62,6 +65,7 @@ const sessionsRoute = defineRoute({
 });
 
 const sessionRoute = defineRoute({
+  name: "getSession",
   method: "GET",
   path: "/api/sessions/:key",
   access: "read",
@@ -70,7 +74,7 @@ const sessionRoute = defineRoute({
   tag: "sessions",
   summary: "One session by its key",
   params: z.object({ key: z.string().min(1).max(512) }),
-  answers: { status: 200, holds: "the session" },
+  output: sessionSchema,
   async handle({ context, principal, params }) {
     const agent = await requireAgent({ context, principal }, params.key);
     return { json: sessionSummary(agent, await nameOfAgent(context.ports.store, agent)) };

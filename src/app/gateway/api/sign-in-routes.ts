@@ -12,19 +12,20 @@ import { type Call, defineRoute, type Route } from "../routing/route.ts";
 import { signInUrl } from "./sign-in-url.ts";
 
 const codeRoute = defineRoute({
+  name: "createLoginCode",
   method: "POST",
   path: "/api/logins/codes",
   access: "admin",
   action: "manage.people",
   tag: "people",
   summary: "Make a link that signs the owner in to the control room once, within a minute",
-  answers: { status: 201, holds: "`{ url, expiresAt }`; the code is in the fragment of the address" },
+  output: { 201: z.strictObject({ url: z.string(), expiresAt: z.number() }) },
   async handle({ context, principal, surface, record }) {
     assertOwner(principal);
     if (context.address.url === undefined) throw noGateway();
     // The code is not stored: a repeated request does not get it.
     const also = record({ status: 409, json: errorBody(alreadyMade()) });
-    return { status: 201, json: await signInUrl(context, actorOf(principal, surface), also) };
+    return { status: 201 as const, json: await signInUrl(context, actorOf(principal, surface), also) };
   },
 });
 
@@ -52,6 +53,7 @@ const exchangeSchema = z
   );
 
 const exchangeRoute = defineRoute({
+  name: "openLogin",
   method: "POST",
   path: "/api/logins",
   access: "hook",
@@ -60,11 +62,8 @@ const exchangeRoute = defineRoute({
   body: exchangeSchema,
   example: { code: "k7mzq2k7mz" },
   summary: "Use a sign-in code of the owner, or the invitation of a guest: opens a login; works once",
-  answers: {
-    status: 200,
-    holds:
-      "`{ person, secret, expiresAt }`; send `secret` as the header `Rookery-Login`. 410 if it was used or has expired",
-  },
+  output: z.strictObject({ person: z.string(), secret: z.string(), expiresAt: z.number() }),
+  errors: { 410: "It was used, or has expired." },
   async handle(call) {
     const { context, incoming, body } = call;
     const { code, invitation = "", nonce = randomBytes(24).toString("base64url") } = body;
@@ -79,13 +78,15 @@ const exchangeRoute = defineRoute({
 });
 
 const invitationRoute = defineRoute({
+  name: "getInvitation",
   method: "GET",
   path: "/api/invitation",
   access: "hook",
   action: "logins",
   tag: "people",
   summary: "Who the invitation in the header `Rookery-Login` is for; looking does not use it up",
-  answers: { status: 200, holds: "`{ person, name }`; 410 if it was used or has expired" },
+  output: z.strictObject({ person: z.string(), name: z.string() }),
+  errors: { 410: "It was used, or has expired." },
   async handle(call) {
     const { context, incoming } = call;
     const person = await context.logins.invited(loginSecretIn(incoming) ?? "");
@@ -118,13 +119,23 @@ const GONE = {
 } as const;
 
 const meRoute = defineRoute({
+  name: "getMe",
   method: "GET",
   path: "/api/me",
   access: "any",
   action: "message",
   tag: "people",
   summary: "Who the request comes from: the person, the scopes, and the login if there is one",
-  answers: { status: 200, holds: "`{ person, name, kind, scopes, isOwner, login, version, timeZone }`" },
+  output: z.strictObject({
+    person: z.string().nullable(),
+    name: z.string(),
+    kind: z.enum(["application", "old", "owner", "person"]),
+    scopes: z.array(z.enum(["admin", "chat", "operate", "read"])),
+    isOwner: z.boolean(),
+    login: z.string().nullable(),
+    version: z.string(),
+    timeZone: z.string().nullable(),
+  }),
   async handle({ context, principal }) {
     const { id, kind, person, scopes } = principal;
     const record = person && person !== OWNER ? await context.ports.store.person(person) : undefined;

@@ -14,8 +14,9 @@ import { assertOwner } from "../auth/actor.ts";
 import { largestBody } from "../auth/request-policy.ts";
 import type { GatewayContext } from "../routing/gateway-context.ts";
 import { defineRoute, type Route } from "../routing/route.ts";
+import { installReportSchema, listedSkillSchema, skillFileSchema } from "../schemas/file.ts";
+import { listSchema } from "../schemas/list.ts";
 import { authorOf } from "./change-routes.ts";
-import { LIST } from "./params.ts";
 
 const nameParams = z.object({ skill: z.string().min(1).max(64) });
 
@@ -26,13 +27,14 @@ const fileSchema = z.union([
 ]);
 
 const listRoute = defineRoute({
+  name: "listSkills",
   method: "GET",
   path: "/api/skills",
   access: "operate",
   action: "manage.skills",
   tag: "skills",
   summary: "List the skills of all places, and what is wrong with them",
-  answers: { status: 200, holds: `${LIST} of skills: name, description, source, hash, state, problems`, list: true },
+  output: listSchema(listedSkillSchema),
   async handle({ context, principal }) {
     assertOwner(principal);
     return { json: listOf(await listed(context)) };
@@ -40,6 +42,7 @@ const listRoute = defineRoute({
 });
 
 const showRoute = defineRoute({
+  name: "getSkill",
   method: "GET",
   path: "/api/skills/:skill",
   access: "operate",
@@ -47,7 +50,7 @@ const showRoute = defineRoute({
   tag: "skills",
   summary: "The skill that agents find by a name, with its files",
   params: nameParams,
-  answers: { status: 200, holds: "the skill, and `files` as `{ path, text }` or `{ path, base64 }`" },
+  output: listedSkillSchema.extend({ files: z.array(skillFileSchema) }),
   async handle({ context, principal, params }) {
     assertOwner(principal);
     const skill = (await listed(context)).find(({ name, used }) => name === params.skill && used);
@@ -61,6 +64,7 @@ const showRoute = defineRoute({
 });
 
 const installRoute = defineRoute({
+  name: "installSkill",
   method: "POST",
   path: "/api/skills",
   access: "admin",
@@ -83,11 +87,8 @@ const installRoute = defineRoute({
     replace: z.boolean().optional(),
     dryRun: z.boolean().optional(),
   }),
-  answers: {
-    status: 200,
-    holds:
-      "`{ name, hash, before, files, change }`; `change` is null if nothing was changed; 409 if it was changed by hand",
-  },
+  output: installReportSchema,
+  errors: { 409: "It was changed by hand." },
   async handle({ context, principal, surface, body }) {
     assertOwner(principal);
     const { files, source = { kind: "api", at: "api" }, ...more } = body;
@@ -97,6 +98,7 @@ const installRoute = defineRoute({
 });
 
 const removeRoute = defineRoute({
+  name: "removeSkill",
   method: "DELETE",
   path: "/api/skills/:skill",
   access: "admin",
@@ -104,7 +106,7 @@ const removeRoute = defineRoute({
   tag: "skills",
   summary: "Remove a skill of the home; the change can be undone",
   params: nameParams,
-  answers: { status: 200, holds: "`{ name, change }`" },
+  output: z.strictObject({ name: z.string(), change: z.number() }),
   async handle({ context, principal, surface, params }) {
     assertOwner(principal);
     return { json: await removeSkill(partsOf(context), params.skill, authorOf({ principal, surface })) };

@@ -16,11 +16,14 @@ import type { PeopleNow } from "../../../engine/people/directory.ts";
 import { seesAgent } from "../auth/judge-request.ts";
 import { isConfined } from "../auth/principal.ts";
 import { defineRoute, type Route } from "../routing/route.ts";
-import { type Asking, LIST, limitQuery, numberQuery, requireAgent } from "./params.ts";
+import { budgetSchema, type DaySpent, daySpentSchema, spentBySchema } from "../schemas/budget.ts";
+import { listSchema } from "../schemas/list.ts";
+import { type Asking, limitQuery, numberQuery, requireAgent } from "./params.ts";
 
 const DAY_MS = 24 * 3600_000;
 
 const usageRoute = defineRoute({
+  name: "getUsage",
   method: "GET",
   path: "/api/usage",
   access: "read",
@@ -29,7 +32,7 @@ const usageRoute = defineRoute({
   tag: "usage",
   summary: "The usage of runs since a time: total, by agent and by person; of a token that sees only its own, that",
   query: z.strictObject({ since: numberQuery() }),
-  answers: { status: 200, holds: "`{ since, tokens, dollars, by }`; `since` in milliseconds, a day ago by default" },
+  output: z.strictObject({ tokens: z.number(), dollars: z.number(), by: z.array(spentBySchema), since: z.number() }),
   async handle({ context, principal, query }) {
     const { store } = context.ports;
     const since = query.since ?? context.ports.clock.now() - DAY_MS;
@@ -43,6 +46,7 @@ const usageRoute = defineRoute({
 const MOST_DAYS = 92;
 
 const daysRoute = defineRoute({
+  name: "getUsageByDay",
   method: "GET",
   path: "/api/usage/days",
   access: "read",
@@ -52,11 +56,15 @@ const daysRoute = defineRoute({
   summary:
     "The usage of runs by day, the latest first, each by agent and person; and the tokens of their agents by model, over all time",
   query: z.strictObject({ days: limitQuery(MOST_DAYS, 14), timeZone: z.string().max(64).optional() }),
-  answers: {
-    status: 200,
-    holds:
-      "`{ items: [{ day, from, until, tokens, dollars, by }], next: null, agents, people, models }`; `agents` and `people` name those of `by`",
-  },
+  output: z.strictObject({
+    items: z.array(daySpentSchema),
+    next: z.null(),
+    agents: z
+      .record(z.string(), z.strictObject({ name: z.string(), sessionKey: z.string() }))
+      .describe("The agents of `by`, by their ids."),
+    people: z.record(z.string(), z.string()).describe("The names of the people of `by`, by their ids."),
+    models: z.array(z.strictObject({ model: z.string(), tokens: z.number() })),
+  }),
   async handle({ context, principal, query: { days, timeZone } }) {
     const { store, clock } = context.ports;
     const zone = knownZone(timeZone) ?? context.settings.current.session.timeZone ?? hostZone();
@@ -64,7 +72,7 @@ const daysRoute = defineRoute({
       ? (agent: AgentRecord | undefined) => agent !== undefined && seesAgent(principal, agent)
       : undefined;
     const people = await context.agents.directory.recent();
-    const items: DaySpent[] = [];
+    const items: (Omit<DaySpent, "by"> & Pick<SpentSince, "by">)[] = [];
     for (let until = clock.now() + 1; items.length < days; ) {
       const day = dayIn(until - 1, zone);
       const from = startOfDay(until - 1, zone);
@@ -79,12 +87,6 @@ const daysRoute = defineRoute({
 /** Under the person, with whichever account it was said. */
 const ofPerson = (spent: SpentBy, people: Pick<PeopleNow, "personOf">): SpentBy =>
   spent.person === undefined ? spent : { ...spent, person: people.personOf(spent.person as PersonId) };
-
-interface DaySpent extends SpentSince {
-  readonly day: string;
-  readonly from: number;
-  readonly until: number;
-}
 
 function knownZone(name: string | undefined): string | undefined {
   try {
@@ -109,7 +111,7 @@ function startOfDay(at: number, zone: string): number {
 const MOST_AGENTS = 500;
 
 /** The names of the agents, and their tokens by model. */
-async function agentsOf(store: Store, days: readonly DaySpent[]) {
+async function agentsOf(store: Store, days: readonly Pick<SpentSince, "by">[]) {
   const ids = [...new Set(days.flatMap(({ by }) => by.map(({ agentId }) => agentId)))].slice(0, MOST_AGENTS);
   const found = (await Promise.all(ids.map((id) => store.agent(id)))).filter((agent) => agent !== undefined);
   const names = await namesInList(store, found);
@@ -147,13 +149,14 @@ async function budgetName(store: NameReader, key: string): Promise<string> {
 }
 
 const budgetsRoute = defineRoute({
+  name: "listBudgets",
   method: "GET",
   path: "/api/budgets",
   access: "read",
   action: "manage.budgets",
   tag: "usage",
   summary: "Budgets and what is spent of them: agents, trees, profiles, people, tokens, messages and the day",
-  answers: { status: 200, holds: LIST, list: true },
+  output: listSchema(budgetSchema),
   async handle({ context }) {
     const { ports } = context;
     const budgets = await listBudgets(ports, limitsOf(context.settings.current.budgets));
@@ -163,6 +166,7 @@ const budgetsRoute = defineRoute({
 });
 
 const liftRoute = defineRoute({
+  name: "liftBudget",
   method: "POST",
   path: "/api/budgets/:key/lift",
   access: "operate",
@@ -178,7 +182,7 @@ const liftRoute = defineRoute({
     messages: z.int().positive().optional(),
   }),
   bodyOptional: true,
-  answers: { status: 200, holds: "the budget" },
+  output: budgetSchema,
   async handle({ context, principal, params, body: { dollars, messages, ...body }, record }) {
     if ((messages !== undefined) !== params.key.startsWith("messages:") && (messages ?? body.tokens ?? dollars)) {
       throw new InvalidInputError(

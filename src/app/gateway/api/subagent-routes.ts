@@ -1,14 +1,20 @@
 /** Subagent runs: list, inspect, wait, message the child, stop it, forget one that has ended. */
 import { z } from "zod";
+import { subagentRunRecordSchema } from "../../../core/agent/subagent-run.ts";
 import { DeniedError, InvalidInputError, InvariantError } from "../../../core/errors.ts";
 import { listOf } from "../../../core/list.ts";
 import { accepted, acceptOnce } from "../messages/accept-once.ts";
 import { mailboxFor } from "../messages/address.ts";
 import { agentSummary } from "../reads/agent-list.ts";
 import { defineRoute, type Route } from "../routing/route.ts";
-import { agentParams, LIST, requireAgent, runParams, waitQuery } from "./params.ts";
+import { agentSummarySchema, subagentWaitSchema } from "../schemas/agent.ts";
+import { listSchema } from "../schemas/list.ts";
+import { acceptedSchema } from "../schemas/message.ts";
+import { runRecordSchema } from "../schemas/run.ts";
+import { agentParams, requireAgent, runParams, waitQuery } from "./params.ts";
 
 const subagentsRoute = defineRoute({
+  name: "listSubagents",
   method: "GET",
   path: "/api/subagents",
   access: "read",
@@ -19,7 +25,7 @@ const subagentsRoute = defineRoute({
     requester: z.string().min(1).max(512).optional(),
     all: z.enum(["true", "false"]).optional(),
   }),
-  answers: { status: 200, holds: LIST, list: true },
+  output: listSchema(subagentRunRecordSchema),
   async handle({ context, query: { requester, all } }) {
     const those = all === "true" ? undefined : { open: true as const };
     const filter = requester === undefined ? those : { requesterSessionKey: requester };
@@ -28,6 +34,7 @@ const subagentsRoute = defineRoute({
 });
 
 const subagentRoute = defineRoute({
+  name: "getSubagent",
   method: "GET",
   path: "/api/subagents/:run",
   access: "read",
@@ -35,7 +42,11 @@ const subagentRoute = defineRoute({
   tag: "agents",
   summary: "One subagent run: its task, its run if it has started, the child agent",
   params: runParams,
-  answers: { status: 200, holds: "`{ record, run, child }`" },
+  output: z.strictObject({
+    record: subagentRunRecordSchema,
+    run: runRecordSchema.nullable(),
+    child: agentSummarySchema.nullable(),
+  }),
   async handle({ context, params }) {
     const { record, run, child } = await context.agents.subagents.info(params.run);
     return { json: { record, run: run ?? null, child: child ? await agentSummary(context.ports.store, child) : null } };
@@ -43,6 +54,7 @@ const subagentRoute = defineRoute({
 });
 
 const waitForSubagentRoute = defineRoute({
+  name: "waitForSubagent",
   method: "GET",
   path: "/api/subagents/:run/wait",
   access: "read",
@@ -51,7 +63,7 @@ const waitForSubagentRoute = defineRoute({
   summary: "Wait for a child's end, one minute or `timeoutMs`; a timeout is a normal answer",
   params: runParams,
   query: waitQuery,
-  answers: { status: 200, holds: '`{ status: "ended" | "timeout" | "unknown", … }`' },
+  output: subagentWaitSchema,
   handle: async ({ context, params, query: { timeoutMs } }) => ({
     json: await context.agents.subagents.wait(params.run, {
       signal: context.stopping,
@@ -61,6 +73,7 @@ const waitForSubagentRoute = defineRoute({
 });
 
 const messageSubagentRoute = defineRoute({
+  name: "messageSubagent",
   method: "POST",
   path: "/api/subagents/:run/messages",
   access: "operate",
@@ -71,7 +84,7 @@ const messageSubagentRoute = defineRoute({
   example: { text: "Also look at last week." },
   body: z.strictObject({ text: z.string().trim().min(1) }),
   accepts: true,
-  answers: { status: 202, holds: "`{ agentId, seq, messageId }`" },
+  output: { 202: acceptedSchema },
   async handle(call) {
     const { context, params, body } = call;
     const message = async () => {
@@ -85,6 +98,7 @@ const messageSubagentRoute = defineRoute({
 });
 
 const stopSubagentRoute = defineRoute({
+  name: "stopSubagent",
   method: "POST",
   path: "/api/subagents/:run/stop",
   access: "operate",
@@ -92,7 +106,7 @@ const stopSubagentRoute = defineRoute({
   tag: "agents",
   summary: "Stop a child and all its descendants; each of them still reports",
   params: runParams,
-  answers: { status: 200, holds: "`{ stopped: run }`" },
+  output: z.strictObject({ stopped: z.string() }),
   async handle({ context, params, record }) {
     const reply = { json: { stopped: params.run } };
     await context.agents.subagents.stop(params.run, "stopped by a person", record(reply));
@@ -101,6 +115,7 @@ const stopSubagentRoute = defineRoute({
 });
 
 const releaseSubagentRoute = defineRoute({
+  name: "releaseSubagent",
   method: "DELETE",
   path: "/api/subagents/:run",
   access: "operate",
@@ -108,7 +123,7 @@ const releaseSubagentRoute = defineRoute({
   tag: "agents",
   summary: "Forget a subagent run that has ended and reported",
   params: runParams,
-  answers: { status: 200, holds: "`{ released: run }`" },
+  output: z.strictObject({ released: z.string() }),
   async handle({ context, params }) {
     await context.agents.subagents.release(params.run);
     return { json: { released: params.run } };
@@ -116,6 +131,7 @@ const releaseSubagentRoute = defineRoute({
 });
 
 const spawnRoute = defineRoute({
+  name: "spawnSubagent",
   method: "POST",
   path: "/api/agents/:agent/spawn",
   access: "operate",
@@ -134,15 +150,23 @@ const spawnRoute = defineRoute({
     runTimeoutSeconds: z.number().min(0).max(10_000_000).optional(),
     cleanup: z.enum(["delete", "keep"]).optional(),
   }),
-  answers: { status: 202, holds: "`{ status, runId, childSessionKey, modelApplied, warning }`" },
+  output: {
+    202: z.strictObject({
+      status: z.literal("accepted"),
+      childSessionKey: z.string(),
+      runId: z.string(),
+      modelApplied: z.boolean().optional(),
+      warning: z.string().optional(),
+    }),
+  },
   async handle({ context, params, principal, body, record }) {
     const requester = await requireAgent({ context, principal }, params.agent);
     const person = await context.agents.people.personOf(requester);
     const request = { ...body, tool: "spawn", requester, person, origin: mailboxFor(principal, requester) };
-    const started = await context.agents.subagents.start(request, (json) => record({ status: 202, json }));
+    const started = await context.agents.subagents.start(request, (json) => record({ status: 202 as const, json }));
     if (started.status === "forbidden") throw new DeniedError(started.error);
     if (started.status === "error") throw new InvalidInputError(started.error);
-    return { status: 202, json: started };
+    return { status: 202 as const, json: started };
   },
 });
 

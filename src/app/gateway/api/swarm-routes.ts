@@ -1,7 +1,7 @@
 /** Swarms: published agents by name, their contacts; publishing and removing one. */
 import { z } from "zod";
 import { DEFAULT_PROFILE } from "../../../core/agent/agent.ts";
-import { nametagSchema, type SwarmRecord } from "../../../core/agent/swarm.ts";
+import { nametagSchema, type SwarmRecord, swarmRecordSchema } from "../../../core/agent/swarm.ts";
 import { ConflictError, NotFoundError } from "../../../core/errors.ts";
 import { listOf } from "../../../core/list.ts";
 import { OWNER } from "../../../core/people/person.ts";
@@ -9,11 +9,14 @@ import { submit } from "../../../engine/commit/submit.ts";
 import { auditOp } from "../../../engine/people/audit-entry.ts";
 import { actorOf, assertOwner } from "../auth/actor.ts";
 import { defineRoute, type Route } from "../routing/route.ts";
-import { findAgent, LIST, limitQuery, nextOf } from "./params.ts";
+import { swarmContactSchema } from "../schemas/agent.ts";
+import { pageSchema } from "../schemas/list.ts";
+import { findAgent, limitQuery, nextOf } from "./params.ts";
 
 const nametag = z.object({ nametag: z.string().min(1).max(80) });
 
 const swarmsRoute = defineRoute({
+  name: "listSwarms",
   method: "GET",
   path: "/api/swarms",
   access: "read",
@@ -21,7 +24,7 @@ const swarmsRoute = defineRoute({
   tag: "agents",
   summary: "List swarms by name",
   query: z.strictObject({ limit: limitQuery(500, 100), after: z.string().max(80).optional() }),
-  answers: { status: 200, holds: `${LIST}; send \`next\` as \`after\``, list: true },
+  output: pageSchema(swarmRecordSchema, "after", z.string()),
   async handle({ context, query: { limit, after } }) {
     const swarms = await context.ports.store.swarms({ limit, after: after || undefined });
     return {
@@ -34,6 +37,7 @@ const swarmsRoute = defineRoute({
 });
 
 const swarmRoute = defineRoute({
+  name: "getSwarm",
   method: "GET",
   path: "/api/swarms/:nametag",
   access: "read",
@@ -42,7 +46,7 @@ const swarmRoute = defineRoute({
   summary: "One swarm and its latest contacts",
   params: nametag,
   query: z.strictObject({ limit: limitQuery(500, 50) }),
-  answers: { status: 200, holds: "`{ swarm, contacts: [...] }`" },
+  output: z.strictObject({ swarm: swarmRecordSchema, contacts: z.array(swarmContactSchema) }),
   async handle({ context, params, query: { limit } }) {
     const { store } = context.ports;
     const swarm = await store.swarm(params.nametag);
@@ -59,6 +63,7 @@ const noSwarm = (nametag: string): NotFoundError =>
 const text = (max: number) => z.string().trim().min(1).max(max);
 
 const publishRoute = defineRoute({
+  name: "publishSwarm",
   method: "POST",
   path: "/api/swarms",
   access: "admin",
@@ -76,7 +81,8 @@ const publishRoute = defineRoute({
     /** Whether its agents see the memory of the profile. */
     memory: z.boolean().default(false),
   }),
-  answers: { status: 201, holds: "the swarm; 409 if the name is taken" },
+  output: { 201: swarmRecordSchema },
+  errors: { 409: "The name is taken." },
   async handle(call) {
     const { context, principal, surface, body, record } = call;
     assertOwner(principal);
@@ -84,7 +90,7 @@ const publishRoute = defineRoute({
     const at = ports.clock.now();
     const owner = (await findAgent(call, context.settings.current.session.mainKey))?.id ?? OWNER;
     const swarm: SwarmRecord = { ...body, owner, profile: DEFAULT_PROFILE, createdAt: at };
-    const reply = { status: 201, json: swarm };
+    const reply = { status: 201 as const, json: swarm };
     const audited = { action: "swarm.put", target: swarm.nametag, args: body };
     const done = await submit(ports, "swarm.put", [
       { op: "swarm.put", swarm, fresh: true },
@@ -97,6 +103,7 @@ const publishRoute = defineRoute({
 });
 
 const removeSwarmRoute = defineRoute({
+  name: "removeSwarm",
   method: "DELETE",
   path: "/api/swarms/:nametag",
   access: "admin",
@@ -104,7 +111,7 @@ const removeSwarmRoute = defineRoute({
   tag: "agents",
   summary: "Free a swarm's name, and remove its agents when they are idle",
   params: nametag,
-  answers: { status: 200, holds: "`{ removed: nametag }`" },
+  output: z.strictObject({ removed: z.string() }),
   async handle({ context, params }) {
     await context.agents.lifecycle.removeSwarm(params.nametag);
     return { json: { removed: params.nametag } };

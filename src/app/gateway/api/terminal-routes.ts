@@ -9,6 +9,7 @@ import type { AgentRecord } from "../../../core/agent/agent.ts";
 import { TERMINAL_CHANNEL } from "../../../core/delivery/route.ts";
 import { NotFoundError } from "../../../core/errors.ts";
 import { isSettled, type Message } from "../../../core/message/message.ts";
+import { queueModeSchema } from "../../../core/message/queue.ts";
 import { wasTaken } from "../../../core/message/unanswered-message.ts";
 import { isSilentReply } from "../../../engine/outbox/create-deliveries.ts";
 import { readRunResult } from "../../../engine/runs/run-result.ts";
@@ -20,6 +21,8 @@ import { MAX_FILES } from "../messages/message-files.ts";
 import { settledWithin } from "../messages/settled-within.ts";
 import type { GatewayContext } from "../routing/gateway-context.ts";
 import { defineRoute, type Route } from "../routing/route.ts";
+import { acceptedSchema, type TerminalReply, terminalReplySchema } from "../schemas/message.ts";
+import { modelLoginSchema, refusedKeySchema } from "../schemas/status.ts";
 import { agentParams, numberQuery, requireAgent } from "./params.ts";
 import { postOwners, postPersons } from "./post-typed.ts";
 import { addressAt, MAX_THREAD, namedAt, seatOf } from "./terminal-seat.ts";
@@ -36,6 +39,7 @@ const conversation = {
 };
 
 const terminalRoute = defineRoute({
+  name: "getTerminal",
   method: "GET",
   path: "/api/terminal",
   access: "chat",
@@ -44,11 +48,29 @@ const terminalRoute = defineRoute({
   tag: "inbox",
   summary: "Where a person at the terminal speaks: the conversation, its model, context and settings, today's cost",
   query: z.strictObject({ user, ...conversation }),
-  answers: {
-    status: 200,
-    holds:
-      "`{ version, startedAt, url, terminal, agentId, sessionKey, commands, model, why, thinking, verbose, reasoning, queueMode, context, today, logins, refusedKeys }`; `agentId` is null before the first message, `url` where the gateway listens, `terminal` the owner's mailbox or null, `logins` the accounts at model providers and `refusedKeys` the keys that they refused, for the owner only",
-  },
+  output: z.strictObject({
+    model: z.string().nullable(),
+    why: z.string().nullable().describe("Why it is this model."),
+    thinking: z.string().nullable(),
+    verbose: z.string().nullable(),
+    reasoning: z.string().nullable(),
+    queueMode: queueModeSchema,
+    context: z
+      .strictObject({ used: z.number().nullable(), window: z.number().nullable() })
+      .describe("Tokens of the last call, and how many there may be."),
+    today: z
+      .strictObject({ tokens: z.number(), dollars: z.number() })
+      .describe("Of all agents that count, since midnight."),
+    version: z.string(),
+    startedAt: z.number(),
+    url: z.string().nullable(),
+    terminal: z.string().nullable(),
+    agentId: z.string().nullable(),
+    sessionKey: z.string(),
+    commands: z.boolean(),
+    logins: z.union([z.array(z.never()), z.array(modelLoginSchema)]),
+    refusedKeys: z.union([z.array(z.never()), z.array(refusedKeySchema)]),
+  }),
   async handle({ context, principal, query }) {
     const { version, startedAt } = context;
     const seat = seatOf(principal, query.user);
@@ -85,6 +107,7 @@ const sendBody = z.strictObject({
 });
 
 const sendRoute = defineRoute({
+  name: "sendTyped",
   method: "POST",
   path: "/api/terminal/messages",
   access: "chat",
@@ -95,21 +118,19 @@ const sendRoute = defineRoute({
   example: { text: "hello" },
   body: sendBody,
   longText: "file",
-  answers: {
-    status: 202,
-    holds: "`{ messages: [{ agentId, seq, messageId }] }`; a /reset with a text is two",
-  },
+  output: { 202: z.strictObject({ messages: z.array(acceptedSchema) }) },
   async handle(call) {
     if (call.body.text === "" && !call.body.files?.length)
       throw new HttpError(400, "invalid_input", "text: is empty", { param: "text" });
     const seat = seatOf(call.principal, call.body.user);
     const named = await namedAt(call, seat, call.body);
     const posts = seat.kind === "owner" ? await postOwners(call, seat, named) : await postPersons(call, seat, named);
-    return { status: 202, json: { messages: posts.map((posted) => accepted(posted).json) } };
+    return { status: 202 as const, json: { messages: posts.map((posted) => accepted(posted).json) } };
   },
 });
 
 const repliesRoute = defineRoute({
+  name: "getReplies",
   method: "GET",
   path: "/api/terminal/messages/:agent/:seq",
   access: "chat",
@@ -124,11 +145,13 @@ const repliesRoute = defineRoute({
       .transform(Number),
   }),
   query: z.strictObject({ waitSeconds: numberQuery(MAX_WAIT_SECONDS) }),
-  answers: {
-    status: 200,
-    holds:
-      "`{ settled, runId, replies: [{ text, isError }], unanswered: { reason, failed } | null, historyEnd }`; `settled` is false after a timeout, `unanswered` says why there is no reply, `historyEnd` is a position behind the message's entry in the history, or null if it has none",
-  },
+  output: z.strictObject({
+    settled: z.boolean(),
+    runId: z.string().nullable(),
+    replies: z.array(terminalReplySchema),
+    unanswered: z.strictObject({ reason: z.string(), failed: z.boolean() }).nullable(),
+    historyEnd: z.number().nullable(),
+  }),
   async handle({ context, principal, params: { agent, seq }, query: { waitSeconds = 0 } }) {
     const { id } = await requireAgent({ context, principal }, agent);
     const before = await context.ports.store.message(id, seq);
@@ -151,12 +174,7 @@ const NO_REPLY = { runId: null, replies: [], unanswered: null, historyEnd: null 
 /** Commands are in no history. */
 const hasEntry = (message: Message): boolean => wasTaken(message) && message.body.kind === "user";
 
-interface Reply {
-  readonly text: string;
-  readonly isError: boolean;
-}
-
-async function repliesTo({ ports }: GatewayContext, message: Message): Promise<readonly Reply[]> {
+async function repliesTo({ ports }: GatewayContext, message: Message): Promise<readonly TerminalReply[]> {
   const { state, reason, runId, body } = message;
   const result = runId && wasTaken(message) && (await readRunResult(ports.store, runId));
   if (result) {

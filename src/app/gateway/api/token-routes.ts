@@ -11,16 +11,18 @@ import { alreadyMinted } from "../auth/token-service.ts";
 import { errorBody } from "../http/http-error.ts";
 import type { GatewayContext } from "../routing/gateway-context.ts";
 import { defineRoute, type Route } from "../routing/route.ts";
-import { LIST } from "./params.ts";
+import { listSchema } from "../schemas/list.ts";
+import { shownTokenSchema } from "../schemas/people.ts";
 
 const tokensRoute = defineRoute({
+  name: "listTokens",
   method: "GET",
   path: "/api/tokens",
   access: "any",
   action: "tokens",
   tag: "tokens",
   summary: "List tokens: all for an admin, otherwise this one and those minted with it",
-  answers: { status: 200, holds: `${LIST}, without the secrets`, list: true },
+  output: listSchema(shownTokenSchema),
   handle: ({ context, principal }) => ({ json: listOf(context.tokens.list(principal)) }),
 });
 
@@ -54,6 +56,7 @@ const mintSchema = z.strictObject({
 });
 
 const mintRoute = defineRoute({
+  name: "mintToken",
   method: "POST",
   path: "/api/tokens",
   access: "any",
@@ -62,10 +65,8 @@ const mintRoute = defineRoute({
   summary: "Mint a token with at most the scopes of the calling one; the answer is the only place that shows it",
   example: { name: "dashboard", scopes: ["read", "chat"], expiresInDays: 30 },
   body: mintSchema,
-  answers: {
-    status: 201,
-    holds: "`{ token, record }`; 409 with the token's id if it was minted with the same key before",
-  },
+  output: { 201: z.strictObject({ token: z.string(), record: shownTokenSchema }) },
+  errors: { 409: "It was minted with the same key before. The error names its id." },
   async handle({ context, principal, surface, body, keyed, record }) {
     const json = await context.tokens.mint(principal, body, keyed);
     const { id, name, scopes } = json.record;
@@ -74,11 +75,12 @@ const mintRoute = defineRoute({
     const also = record({ status: 409, json: errorBody(alreadyMinted(id)) });
     await recordToken(context, by, "token.mint", `${id} ${name} ${scopes.join(",")}`, also);
     context.remoteNodes?.notifyChanged("tokens");
-    return { status: 201, json };
+    return { status: 201 as const, json };
   },
 });
 
 const revokeRoute = defineRoute({
+  name: "revokeToken",
   method: "DELETE",
   path: "/api/tokens/:token",
   access: "any",
@@ -86,7 +88,7 @@ const revokeRoute = defineRoute({
   tag: "tokens",
   summary: "Revoke a token and those minted with it, and close their streams",
   params: z.object({ token: z.string().regex(/^[a-z0-9]{12}$/, "the id of a token") }),
-  answers: { status: 200, holds: "`{ revoked: [ids] }`" },
+  output: z.strictObject({ revoked: z.array(z.string()) }),
   async handle({ context, principal, surface, params }) {
     const revoked = await context.tokens.revoke(principal, params.token);
     await recordToken(context, actorOf(principal, surface), "token.revoke", revoked.join(" "));

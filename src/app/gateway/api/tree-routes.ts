@@ -3,10 +3,14 @@ import { z } from "zod";
 import { TREE_LIMITS } from "../../../core/agent/agent-tree.ts";
 import { streamTree } from "../events/tree-stream.ts";
 import { ANSWERED } from "../http/send-reply.ts";
+import { eventStream } from "../routing/output.ts";
 import { defineRoute, type Route } from "../routing/route.ts";
+import { agentTreeSchema } from "../schemas/agent.ts";
+import { diagnosisSchema } from "../schemas/status.ts";
 import { limitQuery, numberQuery, requireAgent } from "./params.ts";
 
 const treeRoute = defineRoute({
+  name: "getTree",
   method: "GET",
   path: "/api/tree",
   access: "read",
@@ -18,7 +22,7 @@ const treeRoute = defineRoute({
     depth: numberQuery(TREE_LIMITS.maxDepth),
     limit: limitQuery(TREE_LIMITS.maxAgents, TREE_LIMITS.agents),
   }),
-  answers: { status: 200, holds: "`{ at, roots: [{ id, state, waiting, tokens, children, … }], more }`" },
+  output: agentTreeSchema,
   async handle({ context, principal, query: { root, depth, limit } }) {
     const rootId = root === undefined ? undefined : (await requireAgent({ context, principal }, root)).id;
     return { json: await context.agents.tree.read({ depth, limit, root: rootId }) };
@@ -26,17 +30,19 @@ const treeRoute = defineRoute({
 });
 
 const diagnosisRoute = defineRoute({
+  name: "getDiagnosis",
   method: "GET",
   path: "/api/diagnosis",
   access: "read",
   action: "manage.agents",
   tag: "health",
   summary: "What is in progress and what is stuck",
-  answers: { status: 200, holds: "the diagnosis" },
+  output: diagnosisSchema,
   handle: async ({ context }) => ({ json: await context.agents.diagnose() }),
 });
 
 const treeEventsRoute = defineRoute({
+  name: "streamTree",
   method: "GET",
   path: "/api/events",
   access: "read",
@@ -45,7 +51,7 @@ const treeEventsRoute = defineRoute({
   tag: "streams",
   summary:
     "Stream the events of all agents that the token may see; `Last-Event-ID` continues an earlier stream, or the stream starts with the tree",
-  answers: { status: 200, holds: "events: tree, changed, start, step, restart, error, end", type: "text/event-stream" },
+  output: eventStream("`tree`, `changed`, `start`, `step`, `restart`, `error`, `end`"),
   async handle(call) {
     await streamTree(call, call.header("last-event-id"));
     return ANSWERED;

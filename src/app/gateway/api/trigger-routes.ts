@@ -15,13 +15,17 @@ import { REPLAYED } from "../http/send-reply.ts";
 import { accepted, acceptOnce, limitedBehalf, postingOf } from "../messages/accept-once.ts";
 import { profilesOf } from "../messages/address.ts";
 import { defineRoute, type Route } from "../routing/route.ts";
+import { heartbeatSchema, jobOutcomeSchema, scheduledJobSchema } from "../schemas/job.ts";
+import { listSchema, pageSchema } from "../schemas/list.ts";
+import { acceptedSchema } from "../schemas/message.ts";
 import { assertMayChange, assertReachesJob, jobId, listJobs, makerFor, requireJob } from "./job-access.ts";
-import { LIST, limitQuery, nextOf, numberQuery } from "./params.ts";
+import { limitQuery, nextOf, numberQuery } from "./params.ts";
 
 const jobParams = z.object({ job: z.string().min(1).max(256) });
 const jobBody = z.looseObject({});
 
 const jobsRoute = defineRoute({
+  name: "listJobs",
   method: "GET",
   path: "/api/cron",
   access: "read",
@@ -34,11 +38,7 @@ const jobsRoute = defineRoute({
     after: z.string().max(256).optional(),
     limit: limitQuery(1_000, 200),
   }),
-  answers: {
-    status: 200,
-    holds: `${LIST}, each with \`when\` in words and \`nextTimes\`; send \`next\` as \`after\``,
-    list: true,
-  },
+  output: pageSchema(scheduledJobSchema, "after", z.string()),
   async handle(call) {
     const { all, after, limit } = call.query;
     return { json: await listJobs(call, { includeDisabled: all === "true", after, limit }) };
@@ -46,6 +46,7 @@ const jobsRoute = defineRoute({
 });
 
 const jobRoute = defineRoute({
+  name: "getJob",
   method: "GET",
   path: "/api/cron/:job",
   access: "read",
@@ -54,11 +55,12 @@ const jobRoute = defineRoute({
   tag: "triggers",
   summary: "One cron job",
   params: jobParams,
-  answers: { status: 200, holds: "the job" },
+  output: scheduledJobSchema,
   handle: async (call) => ({ json: await requireJob(call, call.params.job) }),
 });
 
 const addJobRoute = defineRoute({
+  name: "addJob",
   method: "POST",
   path: "/api/cron",
   access: "operate",
@@ -73,15 +75,16 @@ const addJobRoute = defineRoute({
   },
   describes: cronJobCreateSchema,
   body: jobBody,
-  answers: { status: 201, holds: "the job" },
+  output: { 201: scheduledJobSchema },
   async handle(call) {
     const { context, body, record } = call;
-    const also = (json: JobView) => record({ status: 201, json });
-    return { status: 201, json: await context.triggers.cron.add(body, await makerFor(call, body), also) };
+    const also = (json: JobView) => record({ status: 201 as const, json });
+    return { status: 201 as const, json: await context.triggers.cron.add(body, await makerFor(call, body), also) };
   },
 });
 
 const changeJobRoute = defineRoute({
+  name: "changeJob",
   method: "PATCH",
   path: "/api/cron/:job",
   access: "operate",
@@ -93,7 +96,7 @@ const changeJobRoute = defineRoute({
   example: { enabled: false, schedule: { kind: "every", everyMs: 3_600_000 } },
   describes: cronJobPatchSchema,
   body: jobBody,
-  answers: { status: 200, holds: "the job as it is now" },
+  output: scheduledJobSchema,
   async handle(call) {
     const job = await jobId(call, call.params.job);
     await assertMayChange(call, job, call.body);
@@ -102,6 +105,7 @@ const changeJobRoute = defineRoute({
 });
 
 const removeJobRoute = defineRoute({
+  name: "removeJob",
   method: "DELETE",
   path: "/api/cron/:job",
   access: "operate",
@@ -110,7 +114,7 @@ const removeJobRoute = defineRoute({
   tag: "triggers",
   summary: "Remove a cron job",
   params: jobParams,
-  answers: { status: 200, holds: "`{ removed }`" },
+  output: z.strictObject({ removed: z.string() }),
   async handle(call) {
     const job = await jobId(call, call.params.job);
     await assertMayChange(call, job);
@@ -120,6 +124,7 @@ const removeJobRoute = defineRoute({
 });
 
 const runJobRoute = defineRoute({
+  name: "runJob",
   method: "POST",
   path: "/api/cron/:job/run",
   access: "operate",
@@ -128,18 +133,19 @@ const runJobRoute = defineRoute({
   tag: "triggers",
   summary: "Run a cron job now, outside of its schedule",
   params: jobParams,
-  answers: { status: 202, holds: "`{ slot }`, which identifies the run among the job's runs" },
+  output: { 202: z.strictObject({ slot: z.string() }) },
   async handle(call) {
     const { context, record } = call;
     const job = await jobId(call, call.params.job);
     await assertReachesJob(call, job);
     const { behalf: by } = await postingOf(call);
-    const also = (json: { slot: string }) => record({ status: 202, json });
-    return { status: 202, json: await context.triggers.cron.run(job, { by, also }) };
+    const also = (json: { slot: string }) => record({ status: 202 as const, json });
+    return { status: 202 as const, json: await context.triggers.cron.run(job, { by, also }) };
   },
 });
 
 const jobRunsRoute = defineRoute({
+  name: "listJobRuns",
   method: "GET",
   path: "/api/cron/:job/runs",
   access: "read",
@@ -149,7 +155,7 @@ const jobRunsRoute = defineRoute({
   summary: "The outcome of a job's due times, newest first",
   params: jobParams,
   query: z.strictObject({ before: numberQuery(), limit: limitQuery(1_000, 100) }),
-  answers: { status: 200, holds: `${LIST}; send \`next\` as \`before\``, list: true },
+  output: pageSchema(jobOutcomeSchema, "before", z.number()),
   async handle(call) {
     const job = await jobId(call, call.params.job);
     const { before, limit } = call.query;
@@ -165,6 +171,7 @@ const jobRunsRoute = defineRoute({
 });
 
 const heartbeatRoute = defineRoute({
+  name: "listHeartbeats",
   method: "GET",
   path: "/api/heartbeat",
   access: "read",
@@ -172,11 +179,12 @@ const heartbeatRoute = defineRoute({
   tag: "triggers",
   summary: "The heartbeat settings and the outcome of the last ticks; `limit`: how many of each profile",
   query: z.strictObject({ limit: limitQuery(1_000, 10) }),
-  answers: { status: 200, holds: LIST, list: true },
+  output: listSchema(heartbeatSchema),
   handle: async ({ context, query }) => ({ json: listOf(await context.triggers.heartbeat.status(query.limit)) }),
 });
 
 const runHeartbeatRoute = defineRoute({
+  name: "runHeartbeat",
   method: "POST",
   path: "/api/heartbeat/run",
   access: "operate",
@@ -186,7 +194,7 @@ const runHeartbeatRoute = defineRoute({
   example: { profile: "main" },
   body: z.strictObject({ profile: z.string().min(1).max(100).optional() }),
   bodyOptional: true,
-  answers: { status: 202, holds: "`{ asked: [profile, …] }`; GET /api/heartbeat shows the outcome" },
+  output: { 202: z.strictObject({ asked: z.array(z.string()) }) },
   async handle({ context, body: { profile } }) {
     if (!context.settings.current.cron.enabled) {
       throw new HttpError(409, "disabled", "Triggers are disabled on this node.", {
@@ -197,11 +205,12 @@ const runHeartbeatRoute = defineRoute({
     const asked = profiles.filter((name) => profile === undefined || name === profile);
     if (asked.length === 0) throw new NotFoundError(`No profile ${profile} has a heartbeat.`);
     for (const name of asked) context.triggers.heartbeat.requestNow("manual", name);
-    return { status: 202, json: { asked } };
+    return { status: 202 as const, json: { asked } };
   },
 });
 
 const wakeRoute = defineRoute({
+  name: "wake",
   method: "POST",
   path: "/api/wake",
   access: "operate",
@@ -215,7 +224,7 @@ const wakeRoute = defineRoute({
     profile: z.string().min(1).max(100).optional(),
   }),
   accepts: true,
-  answers: { status: 202, holds: "`{ agentId, seq, messageId }`" },
+  output: { 202: acceptedSchema },
   async handle(call) {
     const { context, body } = call;
     const { profile = DEFAULT_PROFILE } = body;
@@ -233,6 +242,7 @@ const wakeRoute = defineRoute({
 });
 
 const hookRoute = defineRoute({
+  name: "callHook",
   method: "POST",
   path: "/hooks/:hook",
   access: "hook",
@@ -241,21 +251,17 @@ const hookRoute = defineRoute({
   tag: "triggers",
   summary: "Call a webhook; the message is durable when the answer is 202",
   params: z.object({ hook: z.string().min(1).max(100) }),
-  answers: { status: 202, holds: "`{ ok, messageId }`" },
+  output: { 202: z.strictObject({ ok: z.literal(true), messageId: z.string() }) },
   accepts: true,
   async handle({ context, params: { hook }, raw, incoming }) {
     const headers = Object.fromEntries(
       Object.entries(incoming.headers).map(([name, value]) => [name, Array.isArray(value) ? value[0] : value]),
     );
     const body = decodeUtf8(raw);
-    const {
-      status,
-      body: json,
-      isRepeated,
-    } = await context.triggers.acceptHook(context.agents, hook, { headers, body });
+    const answer = await context.triggers.acceptHook(context.agents, hook, { headers, body });
     // The trigger's own error becomes the error shape of every route.
-    if (typeof json.error === "string") throw new HttpError(status, "hook_refused", json.error);
-    return { status, json, headers: isRepeated ? REPLAYED : undefined };
+    if (answer.status !== 202) throw new HttpError(answer.status, "hook_refused", answer.body.error);
+    return { status: 202 as const, json: answer.body, headers: answer.isRepeated ? REPLAYED : undefined };
   },
 });
 

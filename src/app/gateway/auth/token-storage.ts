@@ -2,7 +2,6 @@
  * Stores the records of minted tokens: in a file of the home, or in the store that several nodes share. A change is
  * atomic, also when two processes write at once; unreadable records are never replaced.
  */
-
 import { statSync } from "node:fs";
 import { ConfigError, ConflictError } from "../../../core/errors.ts";
 import type { Ports } from "../../../core/ports/ports.ts";

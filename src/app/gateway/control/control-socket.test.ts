@@ -10,6 +10,7 @@ import { silentLog } from "../../../core/ports/log.ts";
 import { askHttp, openTestGateway, type TestGateway } from "../gateway.test-kit.ts";
 import { createServer as createHttpServer } from "../http/server.ts";
 import { ROUTES } from "../route-table.ts";
+import { isStream } from "../routing/output.ts";
 import { bindControlSocket, type ControlSocket } from "./bind-control-socket.ts";
 import { assertOwnSocket, PLACE_FILE } from "./socket-place.ts";
 
@@ -23,9 +24,7 @@ describe("the control socket of a gateway", () => {
   });
   afterAll(() => kit.close());
 
-  const withoutToken = ROUTES.filter(
-    ({ access, answers }) => access !== "hook" && answers.type !== "text/event-stream",
-  );
+  const withoutToken = ROUTES.filter((route) => route.access !== "hook" && !isStream(route));
   const pathOf = (path: string): string =>
     path
       .replace(":run", "00000000-0000-7000-8000-000000000000")

@@ -14,6 +14,7 @@ import {
   TimeoutError,
   TooLargeError,
 } from "../../../core/errors.ts";
+import type { ErrorBody } from "../schemas/error.ts";
 
 /** Thrown by a handler when no error class of the core maps to the status it needs. */
 export class HttpError extends RookeryError {
@@ -42,17 +43,6 @@ export const keyReused = (): HttpError =>
   new HttpError(422, "idempotency_key_reused", "This Idempotency-Key was used with another request.", {
     hint: "Use a new key for a new request.",
   });
-
-export interface ErrorBody {
-  readonly error: {
-    readonly message: string;
-    readonly type: string;
-    readonly param: string | null;
-    readonly code: string;
-    readonly hint?: string;
-    readonly retryable: boolean;
-  };
-}
 
 const STATUS: readonly (readonly [new (...args: never[]) => RookeryError, number])[] = [
   [InvalidInputError, 400],

@@ -11,13 +11,18 @@ export type Reply =
   | { readonly status?: number; readonly bytes: Uint8Array; readonly type: string; readonly headers?: Headers }
   | { readonly answered: true };
 
+export type JsonReply = Extract<Reply, { readonly json: unknown }>;
+
+/** Content that is not JSON, or a response that the handler wrote itself. */
+export type MediaReply = Exclude<Reply, JsonReply>;
+
 /** Headers without a value are not sent. */
 type Headers = Readonly<Record<string, string | undefined>>;
 
 /** Marks a reply that repeats an earlier one. */
 export const REPLAYED: Headers = { "idempotent-replayed": "true" };
 
-export const ANSWERED: Reply = { answered: true };
+export const ANSWERED: MediaReply = { answered: true };
 
 const SAFE_HEADERS = {
   "x-content-type-options": "nosniff",

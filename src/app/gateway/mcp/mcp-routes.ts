@@ -9,6 +9,7 @@ import { rookeryClient } from "../../client/rookery-client.ts";
 import type { Transport } from "../../client/transport.ts";
 import { assertStreamAllowed } from "../events/open-event-stream.ts";
 import { ANSWERED } from "../http/send-reply.ts";
+import { eventStream, media } from "../routing/output.ts";
 import { type Call, defineRoute, type Route } from "../routing/route.ts";
 import { type Follow, followedIn, followingBus } from "./conversation-resource.ts";
 import { mcpServerOf } from "./mcp-server.ts";
@@ -35,6 +36,7 @@ interface McpExtension {
 
 export const mcpRoute = (extension?: McpExtension): Route =>
   defineRoute({
+    name: "callMcp",
     method: "POST",
     path: "/mcp",
     access: "any",
@@ -50,7 +52,10 @@ export const mcpRoute = (extension?: McpExtension): Route =>
       params: z.record(z.string(), z.unknown()).optional(),
     }),
     example: { jsonrpc: "2.0", id: 1, method: "ping" },
-    answers: { status: 200, holds: "a JSON-RPC response, or a stream of messages" },
+    output: {
+      200: [z.record(z.string(), z.unknown()), eventStream("A stream of messages")],
+      202: media("text/plain", "A notification was received"),
+    },
     async handle(call) {
       const { createMcpHandler } = await import("@modelcontextprotocol/server");
       const { context, body } = call;
@@ -78,7 +83,8 @@ export const mcpRoute = (extension?: McpExtension): Route =>
       }
       const message = messageIn(await response.text());
       if (message === undefined) return { status: response.status, text: "", type: "text/plain" };
-      return { status: response.status, json: message };
+      // A JSON-RPC error has a status of its own.
+      return { status: response.status as 200, json: message as Readonly<Record<string, unknown>> };
     },
   });
 

@@ -162,7 +162,7 @@ export const staleError = (): HttpError =>
 
 /** The reply of every route that accepts a message. The same for a request that is repeated. */
 export const accepted = ({ agentId, seq, isRepeated }: AcceptedOnce) => ({
-  status: 202,
+  status: 202 as const,
   json: { agentId, seq, messageId: messageId(agentId, seq) },
   headers: isRepeated ? REPLAYED : undefined,
 });

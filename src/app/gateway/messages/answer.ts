@@ -1,25 +1,9 @@
-/**
- * The answer to a message that a caller posted: the result of the run that took it. Built from the run's result when the
- * run has just ended, and read from the store when it ended earlier, also before a restart.
- */
-import type { Usage } from "../../../core/history/entry.ts";
-import type { AgentId, RunId } from "../../../core/ids.ts";
+/** The answer to a message, from the result of the run that took it. */
+import type { AgentId } from "../../../core/ids.ts";
 import type { Ports } from "../../../core/ports/ports.ts";
-import type { RunErrorKind, RunOutcome, RunResult } from "../../../core/run/run.ts";
+import type { RunResult } from "../../../core/run/run.ts";
 import { readRunResult } from "../../../engine/runs/run-result.ts";
-
-export interface Answer {
-  readonly agentId: AgentId;
-  readonly seq: number;
-  readonly runId: RunId | undefined;
-  readonly outcome: RunOutcome | "dropped" | "discarded" | "removed" | "recorded" | "pruned";
-  readonly text: string;
-  readonly error?: { readonly kind: RunErrorKind | "queue"; readonly message: string; readonly retryable?: boolean };
-  readonly stopReason?: string;
-  /** Calls of tools that the caller executes. */
-  readonly calls?: RunResult["meta"]["pendingToolCalls"];
-  readonly usage?: Pick<Usage, "input" | "output" | "cacheRead" | "cacheWrite" | "totalTokens">;
-}
+import type { Answer } from "../schemas/message.ts";
 
 export function answerOfResult({ runId, agentId, outcome, payloads, meta }: RunResult, seq: number): Answer {
   const used = meta.agentMeta?.usage;

@@ -1,5 +1,4 @@
 /** Turns a text into a message, or into a command and the message after it, if commands are on. */
-
 import { commandsOn } from "../../../config/commands-on.ts";
 import type { Config } from "../../../config/config-schema.ts";
 import { typedText } from "../../../core/message/incoming-message.ts";

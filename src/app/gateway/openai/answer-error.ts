@@ -1,7 +1,7 @@
 /** The HTTP error for an answer whose run failed. The same answer always leads to the same error. */
 import { unreachable } from "../../../core/errors.ts";
 import { HttpError } from "../http/http-error.ts";
-import type { Answer } from "../messages/answer.ts";
+import type { Answer } from "../schemas/message.ts";
 
 /** Undefined if the run succeeded. */
 export function errorOfAnswer(answer: Answer): HttpError | undefined {

@@ -1,10 +1,10 @@
 /** Answers a request of the OpenAI APIs: posts the prompt to an agent and returns the answer, whole or as a stream. */
 import { z } from "zod";
 import { assertStreamAllowed } from "../events/open-event-stream.ts";
-import { REPLAYED, type Reply } from "../http/send-reply.ts";
+import { type JsonReply, type MediaReply, REPLAYED } from "../http/send-reply.ts";
 import { senderNamed } from "../messages/address.ts";
-import type { Answer } from "../messages/answer.ts";
 import type { Call } from "../routing/route.ts";
+import type { Answer } from "../schemas/message.ts";
 import { errorOfAnswer } from "./answer-error.ts";
 import { ask, type PostedQuestion } from "./ask.ts";
 import { continuedConversation, conversationOfResults } from "./continued-conversation.ts";
@@ -29,8 +29,8 @@ interface CommonRequest {
 }
 
 /** How one API writes an answer. `createdAt` is in milliseconds. */
-export interface Protocol {
-  body(question: PostedQuestion, answer: Answer, createdAt: number): object;
+export interface Protocol<Body> {
+  body(question: PostedQuestion, answer: Answer, createdAt: number): Body;
   frames(question: PostedQuestion, createdAt: number): AnswerFrames;
 }
 
@@ -42,11 +42,38 @@ interface RequestPrompt {
   readonly said: object;
 }
 
-export async function answerRequest(
+export async function answerRequest<Body>(
   call: Call<unknown, unknown, CommonRequest>,
   prompt: RequestPrompt,
-  protocol: Protocol,
-): Promise<Reply> {
+  protocol: Protocol<Body>,
+): Promise<MediaReply | { readonly json: Body; readonly headers: JsonReply["headers"] }> {
+  if (call.body.stream) return streamRequest(call, prompt, protocol.frames);
+  const question = await postPrompt(call, prompt);
+  const answer = await question.answer();
+  const error = errorOfAnswer(answer);
+  if (error) throw error;
+  return {
+    json: protocol.body(question, answer, question.acceptedAt),
+    // For callers that continue with the engine's API.
+    headers: {
+      "x-rookery-agent": question.agentId,
+      "x-rookery-run": answer.runId,
+      ...(question.isRepeated ? REPLAYED : undefined),
+    },
+  };
+}
+
+/** As `answerRequest`, always as a stream. */
+export async function streamRequest(
+  call: Call<unknown, unknown, CommonRequest>,
+  prompt: RequestPrompt,
+  frames: Protocol<unknown>["frames"],
+): Promise<MediaReply> {
+  const question = await postPrompt(call, prompt);
+  return streamAnswer(call, question, frames(question, question.acceptedAt));
+}
+
+async function postPrompt(call: Call<unknown, unknown, CommonRequest>, prompt: RequestPrompt): Promise<PostedQuestion> {
   const { context, principal, body } = call;
   const { store } = context.ports;
   const request = { model: body.model, user: body.user ?? undefined };
@@ -81,20 +108,7 @@ export async function answerRequest(
       }),
     },
   });
-  const question = withFormat(asked, settings);
-  if (body.stream) return await streamAnswer(call, question, protocol.frames(question, question.acceptedAt));
-  const answer = await question.answer();
-  const error = errorOfAnswer(answer);
-  if (error) throw error;
-  return {
-    json: protocol.body(question, answer, question.acceptedAt),
-    // For callers that continue with the engine's API.
-    headers: {
-      "x-rookery-agent": question.agentId,
-      "x-rookery-run": answer.runId,
-      ...(question.isRepeated ? REPLAYED : undefined),
-    },
-  };
+  return withFormat(asked, settings);
 }
 
 const isEmpty = (fields: object): boolean => Object.values(fields).every((value) => value === undefined);

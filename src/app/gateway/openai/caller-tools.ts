@@ -10,7 +10,7 @@ import type { RunOverrides } from "../../../core/message/run-overrides.ts";
 import type { RunRecord } from "../../../core/run/run.ts";
 import type { Store } from "../../../core/store/store.ts";
 import { HttpError } from "../http/http-error.ts";
-import type { Answer } from "../messages/answer.ts";
+import type { Answer } from "../schemas/message.ts";
 
 export type CallerTools = NonNullable<RunOverrides["tools"]>;
 export type ToolResults = NonNullable<Extract<MessageBody, { kind: "user" }>["toolResults"]>;

@@ -1,10 +1,11 @@
 /** `POST /v1/chat/completions`: posts the last user message to an agent and answers in the format of Chat Completions. */
-
 import { z } from "zod";
 import { largestBody } from "../auth/request-policy.ts";
 import type { Frame } from "../events/event-stream-writer.ts";
-import type { Answer } from "../messages/answer.ts";
+import { eventStream } from "../routing/output.ts";
 import { defineRoute } from "../routing/route.ts";
+import type { Answer } from "../schemas/message.ts";
+import { type ChatCompletion, chatCompletionSchema } from "../schemas/openai.ts";
 import { answerRequest, commonFields, type Protocol } from "./answer-request.ts";
 import type { PostedQuestion } from "./ask.ts";
 import { callsIn } from "./caller-tools.ts";
@@ -20,6 +21,7 @@ const chatSchema = z.looseObject({
 type ChatRequest = z.infer<typeof chatSchema>;
 
 export const chatCompletionsRoute = defineRoute({
+  name: "createChatCompletion",
   method: "POST",
   path: "/v1/chat/completions",
   access: "chat",
@@ -31,14 +33,14 @@ export const chatCompletionsRoute = defineRoute({
   body: chatSchema,
   maxBody: largestBody,
   accepts: "message",
-  answers: { status: 200, holds: "a chat completion, or its chunks as server-sent events if `stream` is true" },
+  output: { 200: [chatCompletionSchema, eventStream("With `stream`: its chunks")] },
   handle(call) {
     const { stream: _, stream_options: __, ...said } = call.body;
     return answerRequest(call, { messages: said.messages, param: "messages", said }, chatProtocol(call.body));
   },
 });
 
-const chatProtocol = (request: ChatRequest): Protocol => ({
+const chatProtocol = (request: ChatRequest): Protocol<ChatCompletion> => ({
   body: (question, answer, createdAt) => ({
     ...commonPart(request, question, createdAt),
     object: "chat.completion",
@@ -84,18 +86,18 @@ const commonPart = ({ model }: ChatRequest, { agentId, seq }: PostedQuestion, cr
   model,
 });
 
-function messageOf(answer: Answer): object {
-  const said = { role: "assistant", content: answer.text, refusal: null };
+function messageOf(answer: Answer): ChatCompletion["choices"][number]["message"] {
+  const said = { role: "assistant" as const, content: answer.text, refusal: null };
   return answer.calls ? { ...said, content: answer.text || null, tool_calls: toolCalls(answer) } : said;
 }
 
 const toolCalls = (answer: Answer) =>
-  callsIn(answer).map(({ id, ...called }) => ({ id, type: "function", function: called }));
+  callsIn(answer).map(({ id, ...called }) => ({ id, type: "function" as const, function: called }));
 
-const finishReason = ({ stopReason, calls }: Answer): string =>
+const finishReason = ({ stopReason, calls }: Answer): ChatCompletion["choices"][number]["finish_reason"] =>
   calls ? "tool_calls" : stopReason === "length" ? "length" : "stop";
 
-function usageOf({ usage }: Answer): object {
+function usageOf({ usage }: Answer): ChatCompletion["usage"] {
   const prompt = (usage?.input ?? 0) + (usage?.cacheRead ?? 0) + (usage?.cacheWrite ?? 0);
   const completion = usage?.output ?? 0;
   return {

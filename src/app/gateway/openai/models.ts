@@ -6,18 +6,20 @@ import { seesAgent } from "../auth/judge-request.ts";
 import { isConfined } from "../auth/principal.ts";
 import { profilesOf } from "../messages/address.ts";
 import { type Call, defineRoute, type Route } from "../routing/route.ts";
+import { openAiModelSchema } from "../schemas/openai.ts";
 import { modelNotFound, resolveConversation } from "./resolve-conversation.ts";
 
 const MAX_AGENTS = 100;
 
 const modelOf = (id: string, created: number) => ({
   id,
-  object: "model",
+  object: "model" as const,
   created: Math.floor(created / 1000),
   owned_by: "rookery",
 });
 
 const modelsRoute = defineRoute({
+  name: "listModels",
   method: "GET",
   path: "/v1/models",
   access: "chat",
@@ -25,12 +27,12 @@ const modelsRoute = defineRoute({
   own: true,
   tag: "openai",
   summary: "List the values of `model`: profiles, and agents by their session key",
-  answers: { status: 200, holds: "a list of models" },
+  output: z.strictObject({ object: z.literal("list"), data: z.array(openAiModelSchema) }),
   async handle(call) {
     const { context } = call;
     const profiles = profilesOf(context.settings.current).map((name) => modelOf(name, context.startedAt));
     const agents = (await listedAgents(call)).map((agent) => modelOf(agent.sessionKey, agent.createdAt));
-    return { json: { object: "list", data: [...profiles, ...agents] } };
+    return { json: { object: "list" as const, data: [...profiles, ...agents] } };
   },
 });
 
@@ -44,6 +46,7 @@ async function listedAgents({ context, principal }: Call): Promise<readonly Agen
 }
 
 const modelRoute = defineRoute({
+  name: "getModel",
   method: "GET",
   path: "/v1/models/:model",
   access: "chat",
@@ -52,7 +55,7 @@ const modelRoute = defineRoute({
   tag: "openai",
   summary: "One model: a profile, or an agent by id, session key or name",
   params: z.object({ model: z.string().min(1).max(512) }),
-  answers: { status: 200, holds: "a model" },
+  output: openAiModelSchema,
   async handle({ context, params: { model }, principal }) {
     const config = context.settings.current;
     if (profilesOf(config).includes(model)) return { json: modelOf(model, context.startedAt) };

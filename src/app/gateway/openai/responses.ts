@@ -1,10 +1,11 @@
 /** `POST /v1/responses`: posts the last user message to an agent and answers in the format of the Responses API. */
-
 import { z } from "zod";
 import { largestBody } from "../auth/request-policy.ts";
 import type { Frame } from "../events/event-stream-writer.ts";
-import type { Answer } from "../messages/answer.ts";
+import { eventStream } from "../routing/output.ts";
 import { defineRoute } from "../routing/route.ts";
+import type { Answer } from "../schemas/message.ts";
+import { type ResponseDocument, responseSchema } from "../schemas/openai.ts";
 import { answerRequest, commonFields, type Protocol } from "./answer-request.ts";
 import type { PostedQuestion } from "./ask.ts";
 import { callsIn } from "./caller-tools.ts";
@@ -22,16 +23,17 @@ const itemSchema = z.looseObject({
   output: contentSchema,
 });
 
-const responseSchema = z.looseObject({
+const requestSchema = z.looseObject({
   ...commonFields,
   input: z.union([z.string(), z.array(itemSchema).min(1).max(10_000)]),
   instructions: z.string().nullish(),
   previous_response_id: z.string().max(256).nullish(),
   background: z.literal(false, { error: "background answers are not supported" }).nullish(),
 });
-type ResponseRequest = z.infer<typeof responseSchema>;
+type ResponseRequest = z.infer<typeof requestSchema>;
 
 export const responsesRoute = defineRoute({
+  name: "createResponse",
   method: "POST",
   path: "/v1/responses",
   access: "chat",
@@ -40,10 +42,10 @@ export const responsesRoute = defineRoute({
   tag: "openai",
   summary: "Send a message to a profile or an agent, in the format of the OpenAI Responses API",
   example: { model: "main", user: "ann", input: "hello" },
-  body: responseSchema,
+  body: requestSchema,
   maxBody: largestBody,
   accepts: "message",
-  answers: { status: 200, holds: "a response, or its events as server-sent events if `stream` is true" },
+  output: { 200: [responseSchema, eventStream("With `stream`: the events of the response")] },
   async handle(call) {
     const { stream: _, stream_options: __, ...said } = call.body;
     return answerRequest(call, { messages: messagesOf(call.body), param: "input", said }, responseProtocol(call.body));
@@ -65,7 +67,7 @@ function messagesOf({ input, instructions }: ResponseRequest): readonly PromptMe
   return instructions ? [{ role: "system", content: instructions }, ...messages] : messages;
 }
 
-const responseProtocol = (request: ResponseRequest): Protocol => ({
+const responseProtocol = (request: ResponseRequest): Protocol<ResponseDocument> => ({
   body: (question, answer, createdAt) => responseOf(request, question, createdAt, answer),
   frames: (question, createdAt) => eventFrames(request, question, createdAt),
 });
@@ -117,18 +119,18 @@ function eventFrames(request: ResponseRequest, question: PostedQuestion, created
 }
 
 const itemId = ({ agentId, seq }: PostedQuestion): string => `msg_${agentId}_${seq}`;
-const textPart = (text: string) => ({ type: "output_text", text, annotations: [], logprobs: [] });
+const textPart = (text: string) => ({ type: "output_text" as const, text, annotations: [], logprobs: [] });
 const itemOf = (question: PostedQuestion, text: string) => ({
   id: itemId(question),
-  type: "message",
-  role: "assistant",
-  status: "completed",
+  type: "message" as const,
+  role: "assistant" as const,
+  status: "completed" as const,
   content: [textPart(text)],
 });
 
 const callItems = (answer: Answer) =>
   callsIn(answer).map(({ id, name, arguments: args }) => ({
-    ...{ id: id.replace(/^call_/, "fc_"), type: "function_call", status: "completed" },
+    ...{ id: id.replace(/^call_/, "fc_"), type: "function_call" as const, status: "completed" as const },
     ...{ call_id: id, name, arguments: args },
   }));
 
@@ -139,7 +141,7 @@ function responseOf(
   createdAt: number,
   answer: Answer | undefined,
   announced = false,
-) {
+): ResponseDocument {
   const isCut = answer?.stopReason === "length";
   const isSaid = announced || !answer?.calls || answer.text !== "";
   return {
@@ -158,7 +160,7 @@ function responseOf(
     temperature: null,
     top_p: null,
     tool_choice: "auto",
-    tools: request.tools ?? [],
+    tools: Array.isArray(request.tools) ? request.tools : [],
     user: request.user ?? null,
     usage: answer ? usageOf(answer) : null,
   };

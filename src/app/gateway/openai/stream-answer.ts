@@ -2,10 +2,11 @@
 import type { RunEvent } from "../../../engine/runtime/run-events.ts";
 import type { Frame } from "../events/event-stream-writer.ts";
 import { openEventStream } from "../events/open-event-stream.ts";
-import { type ErrorBody, errorBody, HttpError } from "../http/http-error.ts";
-import { ANSWERED, REPLAYED, type Reply } from "../http/send-reply.ts";
-import type { Answer } from "../messages/answer.ts";
+import { errorBody, HttpError } from "../http/http-error.ts";
+import { ANSWERED, type MediaReply, REPLAYED } from "../http/send-reply.ts";
 import type { Call } from "../routing/route.ts";
+import type { ErrorBody } from "../schemas/error.ts";
+import type { Answer } from "../schemas/message.ts";
 import { errorOfAnswer } from "./answer-error.ts";
 import type { PostedQuestion } from "./ask.ts";
 import { type NextText, StreamedText } from "./streamed-text.ts";
@@ -20,7 +21,7 @@ export interface AnswerFrames {
   failure(error: ErrorBody): readonly Frame[];
 }
 
-export async function streamAnswer(call: Call, question: PostedQuestion, frames: AnswerFrames): Promise<Reply> {
+export async function streamAnswer(call: Call, question: PostedQuestion, frames: AnswerFrames): Promise<MediaReply> {
   const about = question.isRepeated ? Object.entries(REPLAYED) : [];
   for (const [name, value = ""] of about) call.outgoing.setHeader(name, value);
   const writer = openEventStream(call);

@@ -9,9 +9,10 @@ import type { Principal } from "../auth/principal.ts";
 import { largestBody } from "../auth/request-policy.ts";
 import type { Frame } from "../events/event-stream-writer.ts";
 import { HttpError } from "../http/http-error.ts";
-import { ANSWERED, type Reply } from "../http/send-reply.ts";
+import { ANSWERED } from "../http/send-reply.ts";
+import { eventStream, media } from "../routing/output.ts";
 import { type Call, defineRoute, type Route } from "../routing/route.ts";
-import { answerRequest, type Protocol } from "./answer-request.ts";
+import { streamRequest } from "./answer-request.ts";
 import { joinQuestion, type PostedQuestion } from "./ask.ts";
 import { resolveConversation, targetOf } from "./resolve-conversation.ts";
 import { type AnswerFrames, streamAnswer } from "./stream-answer.ts";
@@ -24,6 +25,7 @@ const partSchema = z.looseObject({ type: z.string().max(64), text: z.string().op
 const uiMessageSchema = z.looseObject({ role: z.string().max(32), parts: z.array(partSchema).max(1_000) });
 
 const sendRoute = defineRoute({
+  name: "chat",
   method: "POST",
   path: "/api/chat",
   access: "chat",
@@ -40,7 +42,7 @@ const sendRoute = defineRoute({
   }),
   maxBody: largestBody,
   accepts: "message",
-  answers: { status: 200, type: "text/event-stream", holds: "the chunks of a UI message stream" },
+  output: eventStream("The chunks of a UI message stream"),
   handle(call) {
     const { id, messages, model, trigger } = call.body;
     if (trigger === "regenerate-message") throw noRegeneration();
@@ -51,11 +53,12 @@ const sendRoute = defineRoute({
     const request = { model, user: userOf(call.principal, id), stream: true };
     call.outgoing.setHeader(UI_STREAM.name, UI_STREAM.value);
     const prompt = { messages: last, param: "messages", said: call.body };
-    return answerRequest({ ...call, body: request }, prompt, uiProtocol);
+    return streamRequest({ ...call, body: request }, prompt, framesOf);
   },
 });
 
 const resumeRoute = defineRoute({
+  name: "resumeChat",
   method: "GET",
   path: "/api/chat/:chat/stream",
   access: "chat",
@@ -65,8 +68,8 @@ const resumeRoute = defineRoute({
   summary: "Resume the stream of a chat; 204 if no answer is being written",
   params: z.object({ chat: chatName }),
   query: z.object({ model: modelName }),
-  answers: { status: 200, type: "text/event-stream", holds: "the stream from its beginning; 204 without a body" },
-  async handle(call): Promise<Reply> {
+  output: { 200: eventStream("The stream from its beginning"), 204: media("text/plain", "Nothing to resume") },
+  async handle(call) {
     const question = await runningQuestion(call, call.params.chat, call.query.model);
     if (!question) {
       call.outgoing.writeHead(204).end();
@@ -109,8 +112,6 @@ async function runningQuestion(call: Call, chat: string, model: string): Promise
   const seq = run?.body.seqs.at(-1);
   return agent && seq !== undefined ? joinQuestion(call, agent.id, seq) : undefined;
 }
-
-const uiProtocol: Protocol = { body: () => ({}), frames: (question) => framesOf(question) };
 
 const chunk = (json: object): string => `data: ${JSON.stringify(json)}\n\n`;
 const frame = (json: object): Frame => ({ text: chunk(json), render: (all) => all });

@@ -2,7 +2,8 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { z } from "zod";
 import { NotFoundError } from "../../../core/errors.ts";
-import { ANSWERED, type Reply } from "../http/send-reply.ts";
+import { ANSWERED, type MediaReply } from "../http/send-reply.ts";
+import { media } from "../routing/output.ts";
 import { defineRoute, type Route } from "../routing/route.ts";
 import { type PageFile, pageFiles } from "./page-files.ts";
 
@@ -29,6 +30,7 @@ const SAFE_HEADERS = {
 } as const;
 
 const pageRoute = defineRoute({
+  name: "getPage",
   method: "GET",
   path: "/",
   access: "anonymous",
@@ -36,15 +38,12 @@ const pageRoute = defineRoute({
   action: "page",
   tag: "page",
   summary: "The control room, for browsers",
-  answers: {
-    status: 200,
-    holds: "a page; it signs in with a code of `rookery open` or with an invitation",
-    type: "text/html",
-  },
+  output: media("text/html", "A page; it signs in with a code of `rookery open` or with an invitation"),
   handle: ({ incoming, outgoing }) => send("index.html", incoming, outgoing, "no-cache"),
 });
 
 const assetRoute = defineRoute({
+  name: "getAsset",
   method: "GET",
   path: "/assets/:file",
   access: "anonymous",
@@ -53,12 +52,17 @@ const assetRoute = defineRoute({
   tag: "page",
   summary: "A script, style or image of the control room; its name changes with its content",
   params: z.object({ file: z.string().max(200) }),
-  answers: { status: 200, holds: "the file", type: "text/javascript" },
+  output: media("text/javascript", "The file"),
   handle: ({ params, incoming, outgoing }) =>
     send(`assets/${params.file}`, incoming, outgoing, "public, max-age=31536000, immutable"),
 });
 
-async function send(name: string, incoming: IncomingMessage, outgoing: ServerResponse, cache: string): Promise<Reply> {
+async function send(
+  name: string,
+  incoming: IncomingMessage,
+  outgoing: ServerResponse,
+  cache: string,
+): Promise<MediaReply> {
   const file = (await pageFiles()).get(name);
   if (!file) throw new NotFoundError("The control room has no such file.", { hint: "Reload the page." });
   write(file, /\bgzip\b/.test(String(incoming.headers["accept-encoding"] ?? "")), outgoing, cache);

@@ -4,9 +4,10 @@ import type { AgentId } from "../../../core/ids.ts";
 import { type List, listOf } from "../../../core/list.ts";
 import { type NameReader, nameOfAgent, namesInList } from "../../../core/store/agent-names.ts";
 import type { StoreReader } from "../../../core/store/store.ts";
+import type { AgentSummary } from "../schemas/agent.ts";
 
 /** An agent as lists show it, with its name among them. */
-function summaryOf(agent: AgentRecord, name: string) {
+function summaryOf(agent: AgentRecord, name: string): AgentSummary {
   const { id, sessionKey, profile, descriptor, sessionId, waiting, runId, lastHumanAt, createdAt, stopped, node } =
     agent;
   return {
@@ -26,8 +27,6 @@ function summaryOf(agent: AgentRecord, name: string) {
     node: node ?? null,
   };
 }
-
-type AgentSummary = ReturnType<typeof summaryOf>;
 
 export const agentSummary = async (store: NameReader, agent: AgentRecord): Promise<AgentSummary> =>
   summaryOf(agent, await nameOfAgent(store, agent));

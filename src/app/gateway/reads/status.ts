@@ -5,12 +5,12 @@
 import type { Config } from "../../../config/config-schema.ts";
 import { addressFor } from "../../../core/agent/address.ts";
 import type { AgentRecord } from "../../../core/agent/agent.ts";
-import type { BusyAgent } from "../../../core/agent/diagnosis.ts";
 import { TERMINAL_CHANNEL } from "../../../core/delivery/route.ts";
 import type { Ports } from "../../../core/ports/ports.ts";
 import type { Approval } from "../../../core/rights/approval.ts";
 import type { StoreReader } from "../../../core/store/store.ts";
 import type { DescribedModel } from "../../node/describe-model.ts";
+import type { BusyItem } from "../schemas/status.ts";
 import { agentSummaries, type agentSummary } from "./agent-list.ts";
 import { readStatusParts, type StatusParts } from "./status-parts.ts";
 
@@ -23,9 +23,6 @@ export interface StatusSources {
   readonly connectors: Ports["connectors"];
   describe(conversation: Pick<AgentRecord, "profile"> & { readonly agent?: AgentRecord }): Promise<DescribedModel>;
 }
-
-/** An agent at work. */
-export type BusyItem = Pick<BusyAgent, "agentId" | "sessionKey" | "kind" | "name" | "waiting">;
 
 export interface Status extends DescribedModel, StatusParts {
   /** The name of the owner at the terminal. */

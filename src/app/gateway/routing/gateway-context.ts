@@ -23,6 +23,7 @@ import type { GatewayLimits } from "../http/gateway-limits.ts";
 import type { Metrics } from "../http/metrics.ts";
 import type { RateLimiter } from "../http/rate-limiter.ts";
 import type { RequestLedger } from "../messages/request-ledger.ts";
+import type { ReloadReport } from "../schemas/status.ts";
 
 export interface GatewayContext {
   readonly agents: AgentSystem;
@@ -66,7 +67,7 @@ export interface GatewayContext {
   readonly startedAt: number;
   /** Aborts when the gateway stops. A handler that waits then answers 503, and the caller asks again. */
   readonly stopping: AbortSignal;
-  readonly openApi: () => Promise<unknown>;
+  readonly openApi: () => Promise<Readonly<Record<string, unknown>>>;
   /** Where browsers reach the gateway; set when it listens on a port. */
   readonly address: { url?: string };
 }
@@ -74,8 +75,4 @@ export interface GatewayContext {
 export type Reload = (by?: Actor) => Promise<ReloadReport>;
 
 /** The configuration keys that differ after a reload: those in effect now, and those that need a restart. */
-export interface ReloadReport {
-  readonly changed: readonly string[];
-  readonly reloaded: readonly string[];
-  readonly needsRestart: readonly string[];
-}
+export type { ReloadReport };

@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { openTestGateway, type TestGateway } from "../gateway.test-kit.ts";
 import { ROUTES } from "../route-table.ts";
+import { NamedSchemas } from "./open-api.ts";
+import { isSchema, outputsByStatus } from "./output.ts";
 
 interface Operation {
   readonly "x-access": string;
@@ -42,10 +44,30 @@ describe("the OpenAPI document", () => {
       const described = operation?.parameters.filter((one) => one.in === "path").map(({ name }) => name);
       expect(described, route.path).toEqual(places);
       expect(operation?.requestBody !== undefined).toBe(route.body !== undefined || route.bodyType !== undefined);
-      expect(Object.keys(operation?.responses ?? {})).toEqual([String(route.answers.status), "default"]);
+      expect(Object.keys(operation?.responses ?? {})).toEqual([
+        ...new Set([
+          ...outputsByStatus(route.output).map(({ status }) => String(status)),
+          ...Object.keys(route.errors ?? {}),
+        ]),
+        "default",
+      ]);
       ids.add(operation?.operationId ?? "");
     }
     expect(ids.size).toBe(ROUTES.length);
+  });
+
+  it("has a schema for every JSON response, and every reference leads to one", async () => {
+    const { json } = await kit.ask({ path: "/openapi.json" });
+    const { schemas } = json.components as { schemas: Record<string, object> };
+    const references = [...JSON.stringify(json).matchAll(/"\$ref":"([^"]+)"/g)].map(([, to = ""]) => to);
+    expect(new Set(references)).toEqual(new Set(Object.keys(schemas).map((name) => `#/components/schemas/${name}`)));
+    for (const { name, output } of ROUTES) {
+      for (const { contents } of outputsByStatus(output)) {
+        for (const schema of contents.filter(isSchema)) {
+          expect(Object.keys(new NamedSchemas().answer(schema)), name).not.toEqual([]);
+        }
+      }
+    }
   });
 
   it.each(ROUTES.filter(({ body }) => body))(

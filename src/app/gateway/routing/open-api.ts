@@ -1,14 +1,22 @@
-/** The OpenAPI document, built from the route table and the schemas of its routes. */
+/** The OpenAPI document, built from the route table: every request and every response with its schema. */
 import { z } from "zod";
 import type { Access } from "../auth/authorise.ts";
+import { errorBodySchema } from "../schemas/error.ts";
+import { nameRecords } from "../schemas/name-records.ts";
+import { isSchema, isStream, outputsByStatus } from "./output.ts";
 import type { Route } from "./route.ts";
 
-export function openApiOf(routes: readonly Route[], version: string): object {
+export type OpenApi = Readonly<Record<string, unknown>>;
+type JsonSchema = Readonly<Record<string, unknown>>;
+
+export function openApi(routes: readonly Route[], version: string): OpenApi {
+  nameRecords();
+  const schemas = new NamedSchemas();
   const paths: Record<string, Record<string, object>> = {};
   for (const route of routes) {
     const path = route.path.replace(/:(\w+)/g, "{$1}");
     paths[path] ??= {};
-    paths[path][route.method.toLowerCase()] = operationOf(route);
+    paths[path][route.method.toLowerCase()] = operation(route, schemas);
   }
   return {
     openapi: "3.1.0",
@@ -20,82 +28,69 @@ export function openApiOf(routes: readonly Route[], version: string): object {
     paths,
     components: {
       securitySchemes: { token: { type: "http", scheme: "bearer" } },
-      schemas: {
-        List: {
-          type: "object",
-          required: ["items", "next"],
-          properties: {
-            items: { type: "array" },
-            next: { type: ["string", "number", "null"], description: "for the next page; null at the end" },
-          },
-        },
-        Error: {
-          type: "object",
-          required: ["error"],
-          properties: {
-            error: {
-              type: "object",
-              required: ["message", "type", "param", "code", "retryable"],
-              properties: {
-                message: { type: "string" },
-                type: { type: "string" },
-                param: { type: ["string", "null"] },
-                code: { type: "string" },
-                hint: { type: "string" },
-                retryable: { type: "boolean" },
-              },
-            },
-          },
-        },
-      },
+      schemas: schemas.all(),
     },
   };
 }
 
-function operationOf(route: Route): object {
-  const { method, path, access, answers, tag, summary } = route;
-  const { status, holds, type = "application/json" } = answers;
+function operation(route: Route, schemas: NamedSchemas): object {
+  const { method, access, tag, summary, name } = route;
   return {
-    operationId: `${method.toLowerCase()}${path.replace(/[^A-Za-z0-9]+(\w)?/g, (_, next: string | undefined) => (next ?? "").toUpperCase())}`,
+    operationId: name,
     tags: [tag],
     summary,
     "x-access": access,
     security: access === "anonymous" ? [] : [{ token: scopesOf(access) }],
     parameters: [
-      ...parametersOf(route.params, "path"),
-      ...parametersOf(route.query, "query"),
+      ...parameters(route.params, "path"),
+      ...parameters(route.query, "query"),
       ...(method === "POST"
         ? [{ name: "Idempotency-Key", in: "header", required: false, schema: { type: "string", maxLength: 255 } }]
         : []),
-      ...(type === "text/event-stream"
+      ...(isStream(route)
         ? [{ name: "Last-Event-ID", in: "header", required: false, schema: { type: "string" } }]
         : []),
     ],
-    requestBody: bodyOf(route),
+    requestBody: requestBody(route),
     responses: {
-      [status]: { description: holds, content: { [type]: answers.list ? LIST : {} } },
-      default: {
-        description: "What is wrong and what to do",
-        content: { "application/json": { schema: { $ref: "#/components/schemas/Error" } } },
-      },
+      ...responses(route, schemas),
+      default: errorResponse("The problem, and what to do", schemas),
     },
   };
 }
 
-const LIST = { schema: { $ref: "#/components/schemas/List" } } as const;
+function responses({ output, errors = {} }: Route, schemas: NamedSchemas): Readonly<Record<string, object>> {
+  const answers = outputsByStatus(output).map(({ status, contents }) => {
+    const content = contents.map((one) =>
+      isSchema(one) ? ["application/json", { schema: schemas.answer(one) }] : [one.media, {}],
+    );
+    const description = contents.map((one) => (isSchema(one) ? one.description : one.holds)).find(Boolean);
+    return [status, { description: description ?? "The answer.", content: Object.fromEntries(content) }];
+  });
+  const refusals = Object.entries(errors).map(([status, text]) => [status, errorResponse(text, schemas)]);
+  return Object.fromEntries([...answers, ...refusals]);
+}
 
-function bodyOf(route: Route): object | undefined {
+const errorResponse = (description: string, schemas: NamedSchemas): object => ({
+  description,
+  content: { "application/json": { schema: schemas.answer(errorBodySchema) } },
+});
+
+function requestBody(route: Route): object | undefined {
   const { body, bodyType, describes = body, example } = route;
   if (bodyType !== undefined) return { required: true, content: { [bodyType]: {} } };
   if (!describes) return undefined;
-  return { required: !route.bodyOptional, content: { "application/json": { schema: schemaOf(describes), example } } };
+  return {
+    required: !route.bodyOptional,
+    content: { "application/json": { schema: inputSchema(describes), example } },
+  };
 }
 
 const scopesOf = (access: Access): readonly string[] => (access === "any" || access === "hook" ? [] : [access]);
 
-function parametersOf(schema: z.ZodType | undefined, place: "path" | "query"): readonly object[] {
+function parameters(schema: z.ZodType | undefined, place: "path" | "query"): readonly object[] {
   if (!schema) return [];
-  const { properties = {}, required = [] } = schemaOf(schema) as {
+  const { properties = {}, required = [] } = inputSchema(schema) as {
     properties?: Record<string, object>;
     required?: string[];
   };
@@ -107,10 +102,43 @@ function parametersOf(schema: z.ZodType | undefined, place: "path" | "query"): r
   }));
 }
 
-function schemaOf(schema: z.ZodType): Record<string, unknown> {
-  const { $schema: _, ...rest } = z.toJSONSchema(schema, { io: "input", unrepresentable: "any" }) as Record<
-    string,
-    unknown
-  >;
+/** The schema of a request. Names are left out: a request may contain a part of a document under the same name. */
+function inputSchema(schema: z.ZodType): JsonSchema {
+  const { $schema: _, ...rest } = z.toJSONSchema(schema, {
+    io: "input",
+    unrepresentable: "any",
+    metadata: z.registry<Record<string, never>>(),
+  });
   return rest;
+}
+
+/** The schemas of answers. One with an id is written once, under its name. */
+export class NamedSchemas {
+  readonly #named: Record<string, JsonSchema> = {};
+
+  /** As it is sent: ids are texts. A client must accept fields that it does not know. */
+  answer(schema: z.ZodType): JsonSchema {
+    const {
+      $schema: _,
+      $defs = {},
+      ...rest
+    } = z.toJSONSchema(schema, {
+      io: "input",
+      unrepresentable: "any",
+      override: ({ jsonSchema }) => {
+        if (jsonSchema.additionalProperties === false) delete jsonSchema.additionalProperties;
+      },
+    });
+    Object.assign(this.#named, inComponents($defs));
+    return inComponents(rest);
+  }
+
+  all(): Readonly<Record<string, JsonSchema>> {
+    return Object.fromEntries(Object.entries(this.#named).sort(([a], [b]) => (a < b ? -1 : 1)));
+  }
+}
+
+/** References of one schema lead to its own definitions; in the document they are shared. */
+function inComponents<T>(schema: T): T {
+  return JSON.parse(JSON.stringify(schema).replaceAll('"#/$defs/', '"#/components/schemas/')) as T;
 }

@@ -7,9 +7,9 @@
 import { ConflictError } from "../../../core/errors.ts";
 import type { KeyedEntry, RequestRecord } from "../../../core/store/request.ts";
 import { submit } from "../../../engine/commit/submit.ts";
-import { REPLAYED, type Reply } from "../http/send-reply.ts";
+import { type JsonReply, REPLAYED, type Reply } from "../http/send-reply.ts";
 import { findEarlier, keyedEntry } from "../messages/request-entry.ts";
-import type { Call, JsonReply, Route } from "./route.ts";
+import type { Call, Route } from "./route.ts";
 
 export async function replyOnce(route: Route, call: Call): Promise<Reply> {
   if (route.accepts === "message") return route.handle(call);

@@ -10,12 +10,11 @@ import type { Op } from "../../../core/store/change.ts";
 import type { KeyedEntry } from "../../../core/store/request.ts";
 import type { Access, Caller } from "../auth/authorise.ts";
 import type { Principal, Surface } from "../auth/principal.ts";
-import type { Reply } from "../http/send-reply.ts";
+import type { JsonReply } from "../http/send-reply.ts";
 import type { GatewayContext } from "./gateway-context.ts";
+import type { Output, ReplyTo } from "./output.ts";
 
 export type Method = "GET" | "POST" | "PATCH" | "DELETE";
-
-export type JsonReply = Extract<Reply, { readonly json: unknown }>;
 
 /** One request to one route, parsed and authorised. */
 export interface Call<Params = unknown, Query = unknown, Body = unknown> {
@@ -48,7 +47,10 @@ export interface Route<
   P extends z.ZodType = z.ZodType,
   Q extends z.ZodType = z.ZodType,
   B extends z.ZodType = z.ZodType,
+  O extends Output = Output,
 > {
+  /** Its name in the client, the command line and the OpenAPI document. */
+  readonly name: string;
   readonly method: Method;
   /** Parameters are written `:name`. */
   readonly path: string;
@@ -74,8 +76,10 @@ export interface Route<
   readonly lenient?: true;
   /** An empty body counts as `{}`. */
   readonly bodyOptional?: boolean;
-  /** The status of a successful answer, its content in one line, its media type if it is not JSON, and whether it is `{ items, next }`. */
-  readonly answers: { readonly status: number; readonly holds: string; readonly type?: string; readonly list?: true };
+  /** The answers by status. Every document has a schema. */
+  readonly output: O;
+  /** Errors with a reason of their own, by status. Any route may answer 400, 401, 403, 404, 413, 429 and 503. */
+  readonly errors?: Readonly<Record<number, string>>;
   /** A person's text that is too long becomes a file. Elsewhere it is refused. */
   readonly longText?: "file";
   /**
@@ -83,7 +87,7 @@ export interface Route<
    * handler states its identity to `acceptOnce`.
    */
   readonly accepts?: true | "message";
-  handle(call: Call<z.output<P>, z.output<Q>, z.output<B>>): Promise<Reply> | Reply;
+  handle(call: Call<z.output<P>, z.output<Q>, z.output<B>>): Promise<ReplyTo<O>> | ReplyTo<O>;
 }
 
 /**
@@ -93,7 +97,7 @@ export interface Route<
 export const isLenient = ({ tag, lenient }: Pick<Route, "tag" | "lenient">): boolean =>
   tag === "openai" || tag === "mcp" || lenient === true;
 
-/** Infers the types of a handler's parameters, query and body from the route's schemas. */
-export const defineRoute = <P extends z.ZodType, Q extends z.ZodType, B extends z.ZodType>(
-  route: Route<P, Q, B>,
+/** Infers the types of a handler's parameters, query, body and answer from the route's schemas. */
+export const defineRoute = <P extends z.ZodType, Q extends z.ZodType, B extends z.ZodType, O extends Output>(
+  route: Route<P, Q, B, O>,
 ): Route => route as unknown as Route;

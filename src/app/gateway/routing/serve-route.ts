@@ -1,4 +1,5 @@
 /** Serves one request with one route: authorise, read and check the input, call the handler, send its answer or error. */
+import { channel } from "node:diagnostics_channel";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { z } from "zod";
 import { assertMessageFits, LONGEST_TEXT } from "../../../core/text-limits.ts";
@@ -15,6 +16,9 @@ import { type Call, isLenient, type Route } from "./route.ts";
 interface Exchange extends Caller {
   readonly outgoing: ServerResponse;
 }
+
+/** Tests subscribe to it and compare every reply with the schema of its route. */
+const replies = channel("rookery.reply");
 
 const EMPTY = Buffer.alloc(0);
 
@@ -60,7 +64,9 @@ export async function serveRoute(
     }
     // A hook checks its own secret and key.
     const isKeyed = route.method === "POST" && route.access !== "hook";
-    sendReply(outgoing, await (isKeyed ? replyOnce(route, call) : route.handle(call)));
+    const reply = await (isKeyed ? replyOnce(route, call) : route.handle(call));
+    if (replies.hasSubscribers) replies.publish({ route, reply });
+    sendReply(outgoing, reply);
   } catch (error) {
     const isFailure = route.access === "hook" && error instanceof HttpError && error.status === 401;
     sendError(

@@ -36,7 +36,7 @@ export interface HeartbeatStatus extends HeartbeatSummary {
   readonly nextDueMs: number | undefined;
   readonly lastRunMs: number | undefined;
   /** The latest slots, newest first. */
-  readonly ticks: readonly JobSlot[];
+  readonly ticks: readonly (JobSlot & { readonly n: number })[];
 }
 
 const WAKE_COALESCE_MS = 250;

@@ -33,12 +33,18 @@ export interface HookRequest {
   readonly body: string;
 }
 
-export interface HookAnswer {
-  readonly status: 202 | 400 | 401 | 404 | 413 | 422 | 503;
-  readonly body: Readonly<Record<string, unknown>>;
-  /** The call was accepted before. */
-  readonly isRepeated?: boolean;
-}
+/** `isRepeated`: the call was accepted before. */
+export type HookAnswer =
+  | {
+      readonly status: 202;
+      readonly body: { readonly ok: true; readonly messageId: string };
+      readonly isRepeated?: boolean;
+    }
+  | {
+      readonly status: 400 | 401 | 404 | 413 | 422 | 503;
+      readonly body: { readonly error: string };
+      readonly isRepeated?: undefined;
+    };
 
 const MAX_HOOK_BODY = 256 * 1024;
 const MAX_PROMPT = 32_000;
@@ -46,7 +52,7 @@ const MAX_KEY = 200;
 
 type Hook = Config["hooks"][string];
 
-const answer = (status: HookAnswer["status"], error: string): HookAnswer => ({ status, body: { error } });
+const answer = (status: Exclude<HookAnswer["status"], 202>, error: string): HookAnswer => ({ status, body: { error } });
 
 /** Durable when it resolves with 202. Throws `QueueFullError`. */
 export async function acceptHook(
