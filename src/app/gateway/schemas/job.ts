@@ -1,7 +1,7 @@
 /** Cron jobs and heartbeats on the wire. */
 import { z } from "zod";
 import { deliveryStateSchema } from "../../../core/delivery/delivery.ts";
-import { cronJobSchema } from "../../../core/schedule/job.ts";
+import { cronJobSchema, cronScheduleSchema } from "../../../core/schedule/job.ts";
 
 const slotEndSchema = z
   .strictObject({
@@ -49,6 +49,10 @@ export const jobOutcomeSchema = z
 
 export const scheduledJobSchema = cronJobSchema
   .extend({
+    schedule: z.union([
+      cronScheduleSchema,
+      z.looseObject({ kind: z.string() }).describe("A schedule of another program that cannot be read."),
+    ]),
     when: z.string().describe("Its schedule as a sentence."),
     nextTimes: z.array(z.strictObject({ atMs: z.number(), text: z.string() })),
   })
