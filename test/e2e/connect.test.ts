@@ -205,7 +205,9 @@ describe("channels add webhook", () => {
     const archive = join(root, "moving.tar.gz");
     await runCommand(["send", "hello", "--home", join(root, "moving")], { env: {} });
     const made = await runCommand(["backup", "add", archive, "--home", join(root, "moving")], { env: {} });
-    const moved = await runCommand(["backup", "restore", archive, "--home", join(root, "moved")], { env: {} });
+    const moved = await runCommand(["backup", "restore", archive, "--home", join(root, "moved"), "--trust-files"], {
+      env: {},
+    });
     expect([made.code, moved.code, moved.err]).toEqual([0, 0, ""]);
     rmSync(join(root, "moving"), { recursive: true });
     const { config } = await loadConfig(homePaths(join(root, "moved")), {});

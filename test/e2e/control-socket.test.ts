@@ -118,13 +118,16 @@ describe("a command beside an engine", () => {
 });
 
 describe("a command beside an engine that dies at the worst moment", () => {
-  /** Takes one request and dies without an answer, as an engine does that is killed then. */
-  const dying = async (home: string): Promise<{ server: Server; requests: string[] }> => {
+  /** Answers what is read with `found`, takes one change and dies without an answer, as an engine does that is killed then. */
+  const dying = async (home: string, found: object = {}): Promise<{ server: Server; requests: string[] }> => {
+    const json = JSON.stringify(found);
+    const answer = `HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: ${json.length}\r\nConnection: close\r\n\r\n${json}`;
     const requests: string[] = [];
     const server = createServer((connection) => {
       connection.on("error", () => undefined);
       connection.on("data", (chunk) => {
         requests.push(chunk.toString());
+        if (chunk.toString().startsWith("GET ")) return connection.end(answer);
         server.close();
         connection.destroy();
       });
@@ -150,7 +153,7 @@ describe("a command beside an engine that dies at the worst moment", () => {
     await addJob(home);
     const store = readerOf(openDatabase(join(home, "rookery.db"), { readOnly: true }));
     const [job] = await store.jobs({ limit: 1 });
-    await dying(home);
+    await dying(home, job);
     const { code, err } = await rookery(home, ["schedules", "remove", job?.id ?? ""]);
     expect(code).toBe(1);
     expect(err).toContain("It may have carried the command out. Check before you repeat it.");

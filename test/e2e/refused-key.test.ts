@@ -78,9 +78,7 @@ describe("a refused key", () => {
     const status = await rookery("status");
     expect(status).toMatch(/Failed +\d+ messages in a day: `.*inbox --failed/);
     const failed = await rookery("agents", "inbox", "--failed");
-    expect(failed.split("\n")[0]).toMatch(
-      /failed +agent:main:main \d+: what fails\? \(.*was refused \(401\).*\) +run /,
-    );
+    expect(failed.split("\n")[0]).toMatch(/failed +main \d+: what fails\? \(.*was refused \(401\).*\) +run /);
     const history = await rookery("sessions", "show", "main", "--limit", "2");
     expect(history).toMatch(
       /user +what fails\?\n.*no answer +message \d+ "what fails\?" failed: .*was refused \(401\)/,

@@ -63,7 +63,7 @@ export class RestartingGateway {
       ...options.config,
     });
     const { hooks, heartbeat, profiles, budgets, queue } = config;
-    const owner = { accounts: ["test:ann", "api:ann"] };
+    const owner = { accounts: ["test", "api", "telegram", "whatsapp"].map((channel) => `${channel}:ann`) };
     const settings = { hooks, heartbeat, profiles, budgets, queue, owner };
     const { tools, channels } = options;
     const world = await TriggerTestEngine.open({
