@@ -279,7 +279,7 @@ describe.each([
     world.pressYes(world.questions()[1]);
     await world.until(() => world.questions().length === 3, "the last question is not shown");
     expect(world.questions()[2]?.text).toContain("2 questions wait.");
-    expect(world.paid).toHaveLength(1);
+    await world.until(() => world.paid.length === 1, "the payment");
   });
 
   it("tells once that an answer may not have arrived, and sends it again on request", async () => {

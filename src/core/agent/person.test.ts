@@ -27,12 +27,6 @@ test.each([
   expect(personOfConversation(user({ connector, userId }), settings)).toBe(person);
 });
 
-test("a rule of one's own decides who the owner is, before the accounts", () => {
-  const own = { ...settings, isOwner: ({ userId }: { userId: string }) => userId === "9" };
-  expect(personOfConversation(user({ userId: "9" }), own)).toBe("owner");
-  expect(personOfConversation(user({ userId: "1" }), own)).toBe("telegram:1");
-});
-
 test.each([
   [{}, "telegram:7"],
   [{ peerKind: "dm" }, "telegram:7"],
