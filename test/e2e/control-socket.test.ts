@@ -127,9 +127,11 @@ describe("a command beside an engine that dies at the worst moment", () => {
       connection.on("error", () => undefined);
       connection.on("data", (chunk) => {
         requests.push(chunk.toString());
-        if (chunk.toString().startsWith("GET ")) return connection.end(answer);
-        server.close();
-        connection.destroy();
+        if (chunk.toString().startsWith("GET ")) connection.end(answer);
+        else {
+          server.close();
+          connection.destroy();
+        }
       });
     });
     const before = process.umask(0o177);
