@@ -102,8 +102,9 @@ export async function readPart(path: string, offset: number, length: number): Pr
   }
 }
 
+/** The process may still write its last file. */
 export const removeFiles = ({ directory }: ProcessFiles): Promise<void> =>
-  rm(directory, { recursive: true, force: true });
+  rm(directory, { recursive: true, force: true, maxRetries: 10 });
 
 /** The ids of an agent's processes, of those that have files here. */
 export async function idsOf(root: string, agentId: string): Promise<readonly string[]> {

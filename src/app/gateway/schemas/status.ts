@@ -109,6 +109,7 @@ export const modelLoginSchema = z
     profile: z.string(),
     state: z.enum(["ended", "expired", "valid"]).describe("`ended`: a person must log in again."),
     expiresAt: z.number().nullable().describe("When the token in use expires; null: it does not."),
+    loggedInAt: z.number(),
   })
   .meta({ id: "ModelLogin" });
 
