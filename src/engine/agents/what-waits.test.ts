@@ -234,7 +234,7 @@ describe("describe", () => {
   });
 
   it("shows the model, the levels, the context and today's cost of a conversation", async () => {
-    const login = { provider: "p", profile: "main", state: "valid", expiresAt: null } as const;
+    const login = { provider: "p", profile: "main", state: "valid", expiresAt: null, loggedInAt: 0 } as const;
     const engine = await TestEngine.open({
       system: {
         contextLimits: () => ({ ...DEFAULT_CONTEXT_LIMITS, contextWindow: 99_000 }),

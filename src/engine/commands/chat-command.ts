@@ -43,6 +43,7 @@ export interface ModelLogin {
   readonly state: "valid" | "expired" | "ended";
   /** When the token in use expires; null: it does not. */
   readonly expiresAt: number | null;
+  readonly loggedInAt: number;
 }
 
 /** What commands show and change outside of the engine. A part that is absent makes its command say so. */
